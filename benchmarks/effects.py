@@ -27,7 +27,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from covey import FlockClassifier, FlockRegressor
-from covey.inspection import ColumnEffect, column_effect
+from covey.inspection import column_effect
+from covey.inspection._effects import ColumnEffect
 
 # Changes that are smaller than this share of the rates' own are none.
 _COUNTS = 0.1

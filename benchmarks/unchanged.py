@@ -34,7 +34,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
-from covey.fusers import FUSERS, Gate, LastStage, Majority, make_fuser
+from covey.fusers import Gate, LastStage, Majority
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
 
 TOLERANCE = 1e-10
 

@@ -1,12 +1,19 @@
 """Who may import whom. `lint-imports` (pyproject.toml) checks the layers; this file the rest."""
 
 import ast
+import pkgutil
+from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import grimp
 import pytest
 
 import covey
+from benchmarks.walk import code_lines, sizes
+
+# Different names in all `__all__` together.
+MOST_PUBLIC_NAMES = 133
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +64,94 @@ def test_public_signatures_are_annotated():
         for name in unannotated(ast.parse(path.read_text()), path.relative_to(home))
     ]
     assert not found, "\n".join(map(str, found))
+
+
+# -- what may only shrink ------------------------------------------------------------------------
+
+HOME = Path(covey.__file__).parent
+ROOT = Path(__file__).parent.parent
+
+
+def budgets():
+    """The code lines that docs/architecture.md allows each package."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text[text.index("| package | code lines at most |") :].split("\n\n")[0]
+    rows = [row.strip("| ").split(" | ") for row in table.splitlines()[2:]]
+    return {name.strip("`"): int(most.replace(",", "")) for name, most in rows}
+
+
+def test_no_package_exceeds_its_budget_of_code_lines():
+    """A code line has a token in it that is neither a comment nor part of a docstring."""
+    found, allowed = sizes(HOME), budgets()
+    assert set(found) == set(allowed)
+    over = [
+        f"{name}: {lines:,} code lines, {allowed[name]:,} are allowed"
+        for name, (_, lines) in found.items()
+        if lines > allowed[name]
+    ]
+    assert not over, "\n".join(over)
+
+
+def test_a_code_line_is_neither_blank_nor_comment_nor_docstring():
+    text = (
+        '"""Two\nlines."""\n\n# why\nx = (\n    1\n)\n\ndef f():\n    """Doc."""\n    return x\n'
+    )
+    assert code_lines(text) == 5
+
+
+# Names that several classes have; one leaves this list when each of its classes has its own.
+SHARED_CLASSES = """
+    Answers Column Columns Comparison Effect Group HeldOut Limits LinearErrors Member Members
+    Predictions Rows SmallestChange Table Task Text
+"""
+# Names that several files have.
+SHARED_FILES = """
+    _blocks.py _columns.py _errors.py _evaluate.py _held_out.py _importance.py _models.py
+    _preparation.py _reading.py _report.py _rows.py _writing.py rows.py selection.py
+"""
+
+
+def repeated(names):
+    return {name for name, count in Counter(names).items() if count > 1}
+
+
+def test_classes_and_files_have_names_of_their_own():
+    paths = [path for path in HOME.rglob("*.py") if not path.name.startswith("__")]
+    trees = [ast.parse(path.read_text()) for path in paths]
+    classes = [
+        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    ]
+    assert repeated(classes) <= set(SHARED_CLASSES.split())
+    assert repeated(path.name for path in paths) <= set(SHARED_FILES.split())
+
+
+# Files that say by themselves what is too large; the others take it from `_core/limits.py`, and
+# `_state.py`, which it is read with, lies below.
+SAY_THEMSELVES = """
+    members/_algorithm1_flock.py members/_fused.py members/_member_kinds.py members/_mixed_flock.py
+    members/_targets.py onnx/_graph.py persistence/_kernels.py persistence/_neighbors.py
+    persistence/_reading.py persistence/_trees.py reporting/_sections.py reporting/_words.py
+"""
+
+
+def test_what_is_too_large_is_said_in_one_module():
+    found = set()
+    for path in HOME.rglob("*.py"):
+        numbers = {
+            node.value
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Constant) and isinstance(node.value, float)
+        }
+        if numbers & {1e100, 1e150, 1e200, 1e300, 1e-300}:
+            found.add(path.relative_to(HOME).as_posix())
+    assert found <= {"_core/limits.py", "_state.py", *SAY_THEMSELVES.split()}
+
+
+def test_public_names_are_those_that_users_call():
+    """How many different names all ``__all__`` hold together; it may only fall."""
+    public = set()
+    for found in pkgutil.walk_packages(covey.__path__, "covey."):
+        if not any(part.startswith("_") for part in found.name.split(".")[1:]):
+            public |= set(getattr(import_module(found.name), "__all__", ()))
+    public |= set(covey.__all__)
+    assert len(public) <= MOST_PUBLIC_NAMES

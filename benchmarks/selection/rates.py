@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 
 from benchmarks.selection import designs
-from covey._core.inspection.selection import strata_of_values
+from covey._core.inspection.frequencies import strata_of_values
 from covey._core.inspection.two_answers import two_answers
 
 DESIGNS = ("difference", "copies", "xor", "twins", "iris", "blocks", "nothing")

@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 from _site.public_names import PublicName, public_names
+from covey.fusers._base import FUSERS
 
 # `covey.fuse`, `Gate()`, `FlockClassifier(members="mixed")`, `"knora_e"`, `Fuser.fit`
 NAME = re.compile(r"""^["']?([A-Za-z_][\w.]*)["']?(\(.*\))?$""", re.DOTALL)
@@ -19,10 +20,9 @@ OF_RULES = {"guide/fuse", "choosing", "dynamic"}
 
 def rules(names: list[PublicName]) -> dict[str, str]:
     """From the name of a rule to the path of its page."""
-    import covey
 
     by_class = {public.value: public.path for public in names if public.kind == "class"}
-    rules = ((name, getattr(make, "func", make)) for name, make in covey.fusers.FUSERS.items())
+    rules = ((name, getattr(make, "func", make)) for name, make in FUSERS.items())
     return {name: by_class[cls] for name, cls in rules if cls in by_class}
 
 

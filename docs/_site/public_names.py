@@ -67,6 +67,18 @@ class PublicName(NamedTuple):
         return "function" if inspect.isroutine(self.value) else "data"
 
     @property
+    def result(self) -> str | None:
+        """The path of the class that a function returns, if that has no page of its own."""
+        if self.kind != "function":
+            return None
+        returned = str(inspect.signature(self.value).return_annotation)
+        found = getattr(import_module(self.value.__module__), returned, None)
+        if not inspect.isclass(found) or not found.__module__.startswith("covey."):
+            return None
+        public = any(value is found for _, _, value in _exported())
+        return None if public else f"{found.__module__}.{returned}"
+
+    @property
     def docstring(self) -> str:
         """Its own docstring; that of a base class does not count."""
         if self.kind == "data":
@@ -91,7 +103,7 @@ def packages() -> list[str]:
 def public_names() -> list[PublicName]:
     """Every public name once, at the shortest path; in the order of verbs, then as exported."""
     verbs = {package: verb for verb, (_, served) in VERBS.items() for package in served}
-    rules = {getattr(make, "func", make) for make in covey.fusers.FUSERS.values()}
+    rules = {getattr(make, "func", make) for make in covey.fusers._base.FUSERS.values()}
     names, seen = [], set()
     for path, package, value in _exported():
         key = id(value) if inspect.isclass(value) or inspect.isroutine(value) else path

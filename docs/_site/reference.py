@@ -60,6 +60,9 @@ def page(name: PublicName) -> str:
     lines = [name.name, "=" * len(name.name), "", f".. currentmodule:: {home}", ""]
     if name.kind == "function":
         lines += [f".. autofunction:: {name.path}", ""]
+        if name.result:
+            lines += ["What it returns", "-" * 15, "", f".. autoclass:: {name.result}", ""]
+            lines += ["   :members:", ""]
     elif name.kind == "data":
         lines += [f".. autodata:: {name.path}", *_options(name), ""]
     else:

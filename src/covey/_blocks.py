@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._core.limits import FAR, LARGEST
 from covey._devices import to_numpy
 from covey._validation import (
     check_all_finite,
@@ -25,7 +26,7 @@ from covey._validation import (
 ROWS_PER_BLOCK = 1 << 14
 # Rows that are farther out than this count as this far, if there is no other way: the first that
 # is near enough, for coefficients of columns that vary by 1e-200 are as large as 1e200.
-_FARTHEST = (1e100, 1.0, 1e-100, 1e-200, 0.0)
+_FARTHEST = (FAR, 1.0, 1 / FAR, 1 / LARGEST, 0.0)
 
 
 def as_table(X: Any) -> Any:
@@ -106,6 +107,15 @@ def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
+
+
+def take_columns(X: Any, columns: np.ndarray) -> Any:
+    """Some columns of an array, sparse matrix or data frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, columns]
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[:, columns]
+    return X[:, columns if isinstance(X, np.ndarray) else columns.tolist()]
 
 
 def finite(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:

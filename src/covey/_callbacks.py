@@ -1,4 +1,10 @@
-"""scikit-learn's callbacks (progress bars, monitors) where the installed version has them."""
+"""scikit-learn's callbacks where the installed version has them, and what an interruption does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -25,4 +31,22 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "with_callbacks"]
+# -- interruptions --------------------------------------------------------------------------------
+
+
+_KEEPS = ContextVar("covey_keeps_what_is_found", default=False)
+
+
+@contextmanager
+def keeping_what_is_found() -> Iterator[None]:
+    """Let fits in this block end with what they have found, where Ctrl-C interrupts them."""
+    token = _KEEPS.set(True)
+    try:
+        yield
+    finally:
+        _KEEPS.reset(token)
+
+
+def keeps_what_is_found() -> bool:
+    """Whether fits are to end in this way."""
+    return _KEEPS.get()

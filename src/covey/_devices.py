@@ -119,10 +119,7 @@ def device_of(
     _check_available(torch, wanted, device)
     if wanted.type == "cuda" and wanted.index is None:
         wanted = torch.device("cuda", torch.cuda.current_device())
-    if "X" in tensors and (X.device.type, X.device.index or 0) != (
-        wanted.type,
-        wanted.index or 0,
-    ):
+    if "X" in tensors and (X.device.type, X.device.index or 0) != (wanted.type, wanted.index or 0):
         raise ValueError(
             f"X lies on {X.device}, but device={device!r}; leave device out, or move X there."
         )

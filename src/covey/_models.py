@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,3 +119,21 @@ def _may_be(member: Any, kind: str) -> bool:
     if not hasattr(member, "__sklearn_tags__"):
         return True
     return get_tags(member).estimator_type in (None, kind)
+
+
+def with_seeds(model: Any, numbers: Callable[[int], Sequence[int]], *, unset: bool = False) -> Any:
+    """A copy of a model whose random states, inner ones too, are numbers; or those that are None.
+
+    ``numbers(count)`` gives as many as there are, in the order of their names.
+    """
+    model = clone(model)
+    known = model.get_params() if hasattr(model, "get_params") else {}
+    names = sorted(
+        name
+        for name, value in known.items()
+        if name.rpartition("__")[2] == "random_state" and not (unset and value is not None)
+    )
+    if names:
+        seeds = zip(names, numbers(len(names)), strict=True)
+        model.set_params(**{name: int(seed) for name, seed in seeds})
+    return model

@@ -34,7 +34,7 @@ from covey._categories import (
     is_table_of_columns,
     naming_columns,
 )
-from covey._core.value_losses import weighted_quantile
+from covey._core.losses import weighted_quantile
 from covey._devices import to_numpy
 from covey._target_means import TargetMeans
 from covey._validation import check_column_names, check_one_target, holds_gaps

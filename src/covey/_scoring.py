@@ -20,7 +20,7 @@ def make_scorer(scoring: Any) -> Any:
         raise ValueError(
             f"scoring must be a name of scikit-learn's, a callable or None, got {scoring!r}."
         )
-    return check_scoring(KnownNumbers(np.empty(0)), scoring)
+    return check_scoring(FixedNumbers(np.empty(0)), scoring)
 
 
 def known_score(
@@ -35,7 +35,7 @@ def known_score(
 
     A scorer that takes no weights counts all rows alike.
     """
-    known: Any = KnownNumbers(predicted)
+    known: Any = FixedNumbers(predicted)
     if classes is not None:
         known = KnownProbabilities(predicted, classes)
     try:
@@ -86,7 +86,7 @@ class KnownProbabilities(ClassifierMixin, BaseEstimator):
         return self.classes[self.probabilities.argmax(axis=1)]
 
 
-class KnownNumbers(RegressorMixin, BaseEstimator):
+class FixedNumbers(RegressorMixin, BaseEstimator):
     """The same for numbers."""
 
     def __init__(self, numbers: np.ndarray) -> None:

@@ -18,6 +18,8 @@ from sklearn import get_config
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from covey._core.limits import FAR
+
 _being_fitted: set[int] = set()
 _looking = threading.Lock()
 # Whole numbers are a quantity if more are different than this, each in fewer rows on average.
@@ -194,7 +196,7 @@ def check_sample_weight(
         )
     if not weight.any():
         raise ValueError("sample_weight is all zero; at least one row must have a weight above 0.")
-    if not 1e-100 < weight.max() < 1e100:
+    if not 1 / FAR < weight.max() < FAR:
         raise ValueError(
             f"{name} has a largest entry of {weight.max():g}, beyond what sums of floats "
             "bear; divide it by a constant."

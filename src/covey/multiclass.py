@@ -13,16 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._blocks import as_table, in_blocks, take_rows
 from covey._core.fusion import codes
 from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
-from covey.fusers import encode_labels
+from covey.fusers._predictions import encode_labels
 from covey.members import Classifiers, ExplainedRows, GivenModels, RoutesToEstimator
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
@@ -172,11 +169,7 @@ class CodeBookClassifier(
 
     @fitted_alone
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        **metadata: Any,
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **metadata: Any
     ) -> Self:
         """Write the code book and fit a learner for each of its columns.
 

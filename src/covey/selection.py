@@ -16,17 +16,12 @@ from covey._columns import column_positions, flip_units
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
-from covey._core.inspection import selection as core
+from covey._core.inspection import frequencies as core
 from covey._core.inspection.two_answers import FeatureAnswers, two_answers
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
-from covey._preparation import (
-    Preparation,
-    checked_table,
-    frequent_categories,
-    nothing_varies,
-)
+from covey._preparation import Preparation, checked_table, frequent_categories, nothing_varies
 from covey._validation import (
     check_choice,
     check_flag,

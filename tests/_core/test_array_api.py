@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from covey._core.algorithm1.step import beats, metropolis
+from covey._core.losses import ValueLoss
 from covey._core.softmax_linear import log_softmax
-from covey._core.value_losses import ValueLoss
 
 RNG = np.random.default_rng(0)
 LOGITS = RNG.normal(size=(3, 4, 50))  # classes, members or runs, rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from covey._core.conformal import effective_weights, least_accuracy, upper_bound
+from covey._core.quantiles import effective_weights, least_accuracy, upper_bound
 
 
 @pytest.mark.parametrize(("n_rows", "level"), [(9, 0.9), (10, 0.9), (19, 0.75), (40, 0.5)])

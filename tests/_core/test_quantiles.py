@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from covey._core.blocks import MemoryBlocks
+from covey._core.losses import weighted_quantile
 from covey._core.quantiles import WeightedRows, in_floats, in_order, quantiles_by_sums
-from covey._core.value_losses import weighted_quantile
 
 
 @given(st.floats(allow_nan=False), st.floats(allow_nan=False))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from covey._core.value_losses import ValueLoss, weighted_quantile
+from covey._core.losses import ValueLoss, weighted_quantile
 from tests._core import literal_regression as literal
 
 LOSSES = [

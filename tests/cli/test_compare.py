@@ -12,8 +12,7 @@ from covey.cli import _compare
 from covey.cli._compare import Size, _Package, _really_worse, contestants, size_of
 from covey.cli._console import CommandError
 from covey.cli._evaluate import Trial, make_splits
-from covey.evaluation import HeldOut
-from covey.evaluation._held_out import Predicted
+from covey.evaluation._held_out import HeldOut, Predicted
 
 from .conftest import as_json, problem_of, some_table
 

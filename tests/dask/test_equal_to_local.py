@@ -8,7 +8,8 @@ from sklearn.datasets import load_diabetes
 
 from covey import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.dask import _worker
-from covey.fusers import FUSERS, make_fuser
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
 
 FIXED = [name for name in FUSERS if not make_fuser(name).learns]
 

@@ -12,7 +12,8 @@ from sklearn.model_selection import KFold
 import covey.dask
 from covey import FlockClassifier, SubsetEnsembleClassifier
 from covey.dask import _worker
-from covey.fusers import FUSERS, make_fuser
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
 
 HOW = {"n_estimators": 2, "max_iter": 5, "fuser": "product", "random_state": 0}
 

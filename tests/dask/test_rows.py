@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 import covey
+from covey._core.losses import ValueLoss, weighted_quantile
 from covey._core.moments import moments
-from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey.dask import DaskRows, _worker
 from covey.dask._blocks import TableBlock
 from covey.members._held_out import held_out_rows

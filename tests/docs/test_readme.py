@@ -7,7 +7,7 @@ from pathlib import Path
 from _site.benchmark_tables import table
 from _site.command_pages import commands, parameters
 
-from covey.fusers import FUSERS
+from covey.fusers._base import FUSERS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

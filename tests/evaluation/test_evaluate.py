@@ -12,10 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from covey import Evaluation, SubsetEnsembleClassifier, evaluate
 from covey._number_words import rough
-from covey.evaluation import HeldOut, answers
 from covey.evaluation._columns import Table, worst_parts
 from covey.evaluation._errors import sureness, thresholds
-from covey.evaluation._held_out import Predicted
+from covey.evaluation._held_out import HeldOut, Predicted
+from covey.evaluation._sentences import answers
 from covey.inspection import column_effect, column_importance
 
 

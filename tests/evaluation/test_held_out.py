@@ -5,8 +5,7 @@ import pytest
 from sklearn import metrics
 
 from covey._intervals import Interval, average_precision_interval
-from covey.evaluation import HeldOut
-from covey.evaluation._held_out import Predicted, verdict
+from covey.evaluation._held_out import HeldOut, Predicted, verdict
 from covey.evaluation._record import Difference, Score
 
 

@@ -11,10 +11,10 @@ import pytest
 from covey import FlockClassifier, FlockRegressor, evaluate
 from covey.cli._console import Console
 from covey.cli._fit_summary import show_answers
-from covey.evaluation import HeldOut, answers
 from covey.evaluation import _sentences as sentences
-from covey.evaluation._held_out import Predicted
+from covey.evaluation._held_out import HeldOut, Predicted
 from covey.evaluation._record import Readable
+from covey.evaluation._sentences import answers
 from covey.reporting import build_card, build_report
 from covey.tables import TableClassifier, TableRegressor
 

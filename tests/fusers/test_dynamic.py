@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from covey import Predictions
 from covey._core.fusion.competence import double_faults
-from covey.fusers import make_fuser
 from covey.fusers._dynamic import _evidence
+from covey.fusers._fixed import make_fuser
 
 from .deslib.problems import LOADERS, problem
 

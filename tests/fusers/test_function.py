@@ -11,7 +11,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import covey
 from covey import FusionClassifier, FusionRegressor, Predictions
-from covey.fusers import FunctionRule, make_fuser
+from covey.fusers import FunctionRule
+from covey.fusers._fixed import make_fuser
 from covey.utils.estimator_checks import check_fuser
 
 

@@ -8,7 +8,7 @@ from sklearn.dummy import DummyClassifier
 
 import covey
 from covey import Predictions
-from covey.fusers import make_fuser
+from covey.fusers._fixed import make_fuser
 
 FIRST = [[0.8, 0.2], [0.4, 0.6]]
 SECOND = [[0.6, 0.4], [0.1, 0.9]]

@@ -22,9 +22,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import covey
 from covey import FusionClassifier, Predictions
-from covey.fusers import Stacking, make_fuser
-from covey.fusers._stacking import linear_coefficients
-from covey.fusers.encoding import encode_outputs
+from covey.fusers import Stacking
+from covey.fusers._fixed import make_fuser
+from covey.fusers._stacking import encode_outputs, linear_coefficients
 from covey.stacking import GeneralStackingClassifier
 from covey.utils.estimator_checks import FUSER_CHECKS
 from tests.fusers.test_stacked import brier, held_out

@@ -3,7 +3,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from covey import Predictions
-from covey.fusers import Product, concatenated, make_fuser
+from covey.fusers import Product
+from covey.fusers._fixed import make_fuser
+from covey.fusers._predictions import concatenated
 
 
 def test_defaults_and_first_members():

@@ -9,8 +9,9 @@ from scipy import sparse
 
 from covey import Predictions
 from covey._core.fusion.competence import reference_wins
-from covey.fusers import DynamicSelection, make_fuser
+from covey.fusers import DynamicSelection
 from covey.fusers._dynamic import METHODS, default_meta
+from covey.fusers._fixed import make_fuser
 
 from . import literal_selection as literal
 from .deslib.problems import LOADERS, N_RATED, problem

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import covey
 from covey import fusers
 from covey._blocks import take_rows
+from covey.fusers._base import FUSERS
 from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier, SubsetSearchClassifier
 from tests.fuzz.outcomes import (
     OutcomeError,
@@ -31,7 +32,7 @@ from tests.fuzz.tables import (
     weights,
 )
 
-RULES = sorted(fusers.FUSERS)
+RULES = sorted(FUSERS)
 MEMBERS = [
     GaussianNB(),
     DecisionTreeClassifier(max_depth=3, random_state=0),

@@ -12,6 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import covey
 from covey import fusers
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
 from tests.fuzz.outcomes import (
     OutcomeError,
     attempt,
@@ -21,8 +23,8 @@ from tests.fuzz.outcomes import (
 )
 from tests.fuzz.tables import ODD, chance, classes, n_rows_of, one_of, table, weights
 
-RULES = sorted(fusers.FUSERS)
-PLAIN = [rule for rule in RULES if not fusers.FUSERS[rule]().learns]
+RULES = sorted(FUSERS)
+PLAIN = [rule for rule in RULES if not FUSERS[rule]().learns]
 
 
 def probabilities(rng, n_rows, odd=False):
@@ -110,7 +112,7 @@ def _fuser(rng, odd):
     if odd == "y":
         y = np.asarray(classes(rng, 2 * n_rows, True), dtype=object).ravel()
     weight = weights(rng, n_rows, odd == "weights")
-    made = attempt(lambda: fusers.make_fuser(one_of(rng, RULES)))
+    made = attempt(lambda: make_fuser(one_of(rng, RULES)))
     strict = chance(rng, 0.5)
 
     def call():

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 import covey
 from covey import fusers, rivals
+from covey.fusers._base import FUSERS
 from tests.fuzz import commands, estimators, functions
 from tests.fuzz.__main__ import case
 from tests.fuzz.outcomes import OutcomeError, attempt, check_probabilities, check_same
@@ -32,7 +33,7 @@ def test_all_public_estimators_and_functions_are_tried():
     tried = set(", ".join(functions.FUNCTIONS).split(", "))
     # Evaluations, pages and graphs are what commands write.
     assert called - tried == {"build_report", "evaluate", "to_onnx"}
-    assert set(functions.RULES) == set(fusers.FUSERS)
+    assert set(functions.RULES) == set(FUSERS)
     assert {"fit", "predict", "select", "fuse", "report"} <= set(
         inspect.getsource(commands).split('"')
     )

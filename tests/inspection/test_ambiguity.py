@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
-from covey._core.inspection.ambiguity import linear_pooled, log_losses, log_pooled
+from covey._core.inspection.fusion_loss import linear_pooled, log_losses, log_pooled
 
 X, Y = load_wine(return_X_y=True)
 LOGITS = arrays(np.float64, (4, 3, 5), elements=st.floats(-30, 30))

@@ -19,7 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from covey.inspection import BiasVariance, bias_variance
+from covey.inspection import bias_variance
+from covey.inspection._bias_variance import BiasVariance
 
 EXACT = {"rtol": 0, "atol": 1e-10}
 NOISE = 0.3

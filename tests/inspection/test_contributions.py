@@ -34,7 +34,7 @@ from covey import (
     SubsetEnsembleRegressor,
     members_of,
 )
-from covey.fusers import FUSERS
+from covey.fusers._base import FUSERS
 from covey.inspection import contributions, reasons, row_card
 from covey.tables import TableClassifier, TableRegressor
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from covey import Predictions
-from covey.inspection import Diversity, _diversity, diversity
+from covey.inspection import _diversity, diversity
+from covey.inspection._diversity import Diversity
 from tests._core.inspection import test_diversity as loops
 
 PAIRS = {

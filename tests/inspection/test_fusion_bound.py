@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
 import covey
-from covey._core.inspection.loss_bounds import highest_mean
+from covey._core.inspection.bounds import highest_mean
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,8 @@ from covey._core.inspection.importance import (
     replaced_in,
 )
 from covey._core.random import Purpose, UniformRows
-from covey.inspection import Importance, column_importance
+from covey.inspection import column_importance
+from covey.inspection._importance import Importance
 
 
 def literal_importance(predict, X, y, seed=0, n_draws=4):

@@ -33,16 +33,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
 from covey import FusionClassifier, FusionRegressor, Predictions, members_of, out_of_bag
-from covey.fusers import (
-    FUSERS,
-    Gate,
-    LastStage,
-    LinearStacking,
-    Majority,
-    Mean,
-    WeightedMedian,
-    make_fuser,
-)
+from covey.fusers import Gate, LastStage, LinearStacking, Majority, Mean, WeightedMedian
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
 from covey.inspection import diversity, vote_bound
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 

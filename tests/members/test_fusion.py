@@ -39,7 +39,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import covey
 from covey import FusionClassifier, Predictions, SubsetEnsembleClassifier
-from covey.fusers import make_fuser
+from covey.fusers._fixed import make_fuser
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import MultiviewClassifier, fuse
-from covey.fusers import FUSERS, Predictions, make_fuser
+from covey.fusers import Predictions
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
 from covey.members._views import rows_with_views
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
@@ -38,7 +40,6 @@ VIEWS = {"sepal": [0, 1], "petal": [2, 3]}
             2,
             make_pipeline(SimpleImputer(keep_empty_features=True), GaussianNB()),
             "linear_stacking",
-            partition="correlation",
             unlabeled_label=-7,
             method="co_em",
             cv=2,
@@ -122,10 +123,10 @@ def test_one_column_and_a_list_of_views(iris):
     }
 
 
-@pytest.mark.parametrize("partition", ["correlation", "random"])
-def test_a_number_parts_all_columns(partition):
+def test_a_number_parts_all_columns():
     X, y = load_breast_cancer(return_X_y=True)
-    fused = MultiviewClassifier(3, GaussianNB(), partition=partition, random_state=0).fit(X, y)
+    fused = MultiviewClassifier(4, GaussianNB(), random_state=0).fit(X, y)
+    assert sorted(len(view) for view in fused.views_.values()) == [7, 7, 8, 8]
     assert_array_equal(np.sort(np.concatenate(list(fused.views_.values()))), np.arange(30))
     assert_array_equal(fused.support_.sum(axis=0), 1)
     same = clone(fused).fit(sparse.csr_array(X).toarray(), y)
@@ -166,7 +167,7 @@ def test_members_without_a_seed_are_reproducible(iris):
     some = np.where(np.arange(len(y)) % 5 == 0, y, -1)
     for how in ({}, {"unlabeled_label": -1, "pool_size": 20}):
         model = MultiviewClassifier(
-            2, DecisionTreeClassifier(max_features=1), partition="random", random_state=3, **how
+            2, DecisionTreeClassifier(max_features=1), random_state=3, **how
         )
         one, other = clone(model).fit(X, some), clone(model).fit(X, some)
         assert_array_equal(one.predict_proba(X), other.predict_proba(X))
@@ -566,11 +567,6 @@ def test_a_splitter_is_shown_rows_and_labels_as_they_are(frame):
         ({"views": {}}, "views is empty"),
         ({"views": 5}, "views=5 asks for 5 disjoint views, but X has 4 feature"),
         ({"views": 0}, "views must be at least 1"),
-        ({"partition": "kmeans"}, "partition must be one of"),
-        (
-            {"views": {"a": [0, 1], "b": [1, 2]}, "disjoint": True},
-            "column 'sepal width (cm)' is in view 'a' and in view 'b'",
-        ),
         ({"estimator": {"sepal": GaussianNB()}}, "estimator lacks 'petal'"),
         (
             {"estimator": {"sepal": [], "petal": []}},
@@ -606,10 +602,6 @@ def test_views_of_another_kind_get_one_sentence(frame):
             MultiviewClassifier(views).fit(X, y)
     with pytest.raises(ValueError, match="X has no column names"):
         MultiviewClassifier({"a": ["petal"]}).fit(X.to_numpy(), y)
-    with pytest.raises(ValueError, match="compares numbers, but column 'kind' holds none"):
-        MultiviewClassifier(2, partition="correlation").fit(
-            pd.DataFrame({"kind": ["a", "b"] * 75, "n": y}), y
-        )
     with pytest.raises(ValueError, match="Two members would be called 'a 1'"):
         MultiviewClassifier(
             {"a": [0], "a 1": [1]}, {"a": [GaussianNB()] * 2, "a 1": GaussianNB()}
@@ -711,14 +703,6 @@ def test_the_oracle_bounds_and_cannot_predict(iris):
     assert model.transduction_.min() >= 0
     with pytest.raises(ValueError, match="The oracle picks a member that is right"):
         model.predict(X)
-
-
-def test_columns_with_infinity_are_not_compared():
-    X = np.random.default_rng(0).normal(size=(20, 3))
-    X[4, 1] = -np.inf
-    model = MultiviewClassifier(2, GaussianNB(), partition="correlation")
-    with pytest.raises(ValueError, match="column 1 holds infinity; impute it"):
-        model.fit(X, np.arange(20) % 2)
 
 
 def test_a_view_is_absent_where_all_its_columns_are_missing():

@@ -5,7 +5,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import FlockClassifier, FusionClassifier, Gate, SubsetEnsembleClassifier
-from covey.fusers import make_fuser
+from covey.fusers._fixed import make_fuser
 
 _SPLITS_ROWS = (
     "rows are held out by position to choose or learn something, so a weight of 2 and a row "

@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import FlockRegressor, SubsetEnsembleRegressor
-from covey.fusers import Mean, Median, Predictions, make_fuser
+from covey.fusers import Mean, Median, Predictions
+from covey.fusers._fixed import make_fuser
 from covey.inspection import CoSelectionDisplay, ImportanceDisplay
 from covey.members._held_out import held_out_rows
 from covey.members._member import LinearRegressionMember

@@ -13,7 +13,8 @@ import covey.onnx
 import onnx
 from covey import FlockClassifier, FlockRegressor, Gate
 from covey._core.basis import Basis
-from covey.fusers import GatedGroups, Majority, Mean, Product
+from covey.fusers import Majority, Mean, Product
+from covey.fusers._gate import GatedGroups
 from covey.members import LinearMember
 from covey.onnx import to_onnx
 from tests._core.bases import products_of, ramps_of

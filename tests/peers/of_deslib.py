@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import BaggingClassifier
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
-from covey import FusionClassifier, Predictions, fusers
+from covey import FusionClassifier, Predictions
 from covey.fusers._dynamic import METHODS
+from covey.fusers._fixed import make_fuser
 from tests.peers.standing_in import StandsIn
 
 
@@ -114,7 +115,7 @@ class _Method(StandsIn, ClassifierMixin, BaseEstimator):
     def _fuser(self) -> Any:
         # DESlib measures distances in columns as they are.
         how = {"n_neighbors": self.k, "voting": self.voting, "alpha": self.alpha, "scale": False}
-        rule = fusers.make_fuser(self._rule)
+        rule = make_fuser(self._rule)
         known = METHODS[self._rule].options if self._rule in METHODS else rule.get_params()
         always = {"voting", "scale"} & set(rule.get_params())
         return rule.set_params(**{name: how[name] for name in how if name in {*known, *always}})

@@ -35,7 +35,8 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
-from covey.fusers import FUSERS, DynamicSelection, KOfN, Mean, Stacking
+from covey.fusers import DynamicSelection, KOfN, Mean, Stacking
+from covey.fusers._base import FUSERS
 from covey.members import FusionRegressor
 from covey.persistence import load, save
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor

@@ -25,8 +25,7 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
-from covey.evaluation import HeldOut
-from covey.evaluation._held_out import Predicted
+from covey.evaluation._held_out import HeldOut, Predicted
 from covey.reporting import build_report
 
 # With COVEY_BROWSER=required a browser that is missing fails the tests that need one.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from covey.rivals._neighbors import NeighborsMember
+from covey.rivals._subset_search import NeighborsMember
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from covey._core.random import Purpose, UniformRows
-from covey.rivals._subset_search import Judged, choose, evolve, hill_climb, random_subsets
+from covey.rivals._subset_search import JudgedSubsets, choose, evolve, hill_climb, random_subsets
 
 # -- the searches as one would write them down: a subset is judged whenever it is met -------------
 
@@ -131,7 +131,7 @@ class Landscape:
 
     def judged(self, seed=0, alpha=0.0, budget=None):
         self.asked.clear()
-        judged = Judged(self, self.weight, seed, alpha)
+        judged = JudgedSubsets(self, self.weight, seed, alpha)
         judged.budget = np.inf if budget is None else budget
         return judged
 
@@ -249,7 +249,7 @@ def test_choice_is_by_accuracy_then_by_disagreement_too():
         return (decisions == truth).mean(axis=1), decisions
 
     def chosen(n_members, alpha, n_subsets=4):
-        judged = Judged(judge, np.ones(8), 0, alpha)
+        judged = JudgedSubsets(judge, np.ones(8), 0, alpha)
         judged.look(support)
         return choose(judged, support[:n_subsets], n_members).argmax(axis=1).tolist()
 

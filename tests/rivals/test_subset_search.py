@@ -19,7 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey._core.random import Purpose, UniformRows
 from covey._folds import make_folds
-from covey.fusers import Predictions, make_fuser
+from covey.fusers import Predictions
+from covey.fusers._fixed import make_fuser
 from covey.members._held_out import held_out_rows
 from covey.rivals._subset_search import SubsetSearchClassifier, random_subsets
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS

@@ -7,7 +7,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from covey import FlockClassifier, Fuser, FusionClassifier, SubsetEnsembleClassifier
-from covey.fusers import FUSERS, KOfN, Majority, Mean, Product, Stacking
+from covey.fusers import KOfN, Majority, Mean, Product, Stacking
+from covey.fusers._base import FUSERS
 from covey.utils.estimator_checks import (
     FUSED_CLASSIFIER_CHECKS,
     FUSER_CHECKS,

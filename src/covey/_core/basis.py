@@ -23,10 +23,9 @@ from covey._core.arrays import (
     like,
     namespace_of,
 )
+from covey._core.limits import LARGEST
 from covey._state import Array as Numbers
 from covey._state import Index, OrNone, Whole, refuse
-
-_LARGEST = 1e200
 
 
 @dataclass(frozen=True)
@@ -194,9 +193,9 @@ class Basis:
             of_pairs[...] = taken(centered, self.feature[pairs])
             with np.errstate(over="ignore"):
                 of_pairs *= taken(centered, self.partner[pairs])
-            if float(xp.finfo(columns.dtype).max) > _LARGEST:
+            if float(xp.finfo(columns.dtype).max) > LARGEST:
                 # Far beyond all training rows; but infinities have no difference.
-                clip(of_pairs, -_LARGEST, _LARGEST, out=of_pairs)
+                clip(of_pairs, -LARGEST, LARGEST, out=of_pairs)
         return expanded
 
     def rows(self, X: Any) -> Any:

@@ -18,7 +18,7 @@ from covey._core.arrays import like, to_host
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 
-class Task(Protocol):
+class JournalTask(Protocol):
     """One part of the computation."""
 
     @property
@@ -36,10 +36,10 @@ class Task(Protocol):
         """Keep the result; the state is no longer needed."""
 
 
-class Journal(Protocol):
+class ProgressJournal(Protocol):
     """The tasks of one computation."""
 
-    def begin(self) -> Task:
+    def begin(self) -> JournalTask:
         """The next task."""
 
 

@@ -6,5 +6,7 @@ LARGEST = 1e200
 SQUARABLE = 1e150
 #: Coefficients and distances up to this leave room for products with the numbers of a table.
 FAR = 1e100
+#: Numbers smaller than this count as this much where something is divided by them.
+TINY = 1e-300
 #: Weighted accuracies, sums of weights and losses that are closer than this share are equal.
 TIE = 1e-12

@@ -1,7 +1,7 @@
-"""What members climb: eq. (9) of the paper, and the losses it wishes to see tried.
+"""What members climb: eq. (9) of the paper, losses it wishes to see tried, and those of values.
 
-Each function takes logits ``(C, R, n)`` of rows sorted by class and the rows' weights, and
-returns
+Each function of classes takes logits ``(C, R, n)`` of rows sorted by class and the rows' weights,
+and returns
 
 - the objective of each run, ``- sum_m w_m loss_m``, to be maximised;
 - its derivative by the logits, ``(C, R, n)``, in ``out``;
@@ -13,11 +13,15 @@ Below, q is the probability of a row's true class.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, get_args
 
-from covey._core.arrays import Array, Workspace, namespace_of
+import numpy as np
+
+from covey._core.arrays import Array, FloatArray, Workspace, namespace_of
+from covey._core.limits import TIE
 from covey._core.softmax_linear import Blocks, log_softmax, objective_and_residual, true_class
+from covey._state import Number, OneOf
 
 LossName = Literal["log", "exponential", "focal"]
 LOSSES: tuple[str, ...] = get_args(LossName)
@@ -138,3 +142,89 @@ def _focal(
     for label, rows in enumerate(blocks):
         residual[label, :, rows] += slope[:, rows]
     return xp.sum(weight * focus * log_true, axis=1, dtype=xp.float64), residual
+
+
+# -- losses of a predicted value ------------------------------------------------------------------
+
+
+# A step is about as long as the band in which a quantile's slope turns; through a narrower one
+# than this it would take for ever.
+_STEP_BAND = 0.05
+
+
+@dataclass(frozen=True)
+class ValueLoss:
+    r"""The loss of an error ``e``.
+
+    ========  =====================================================================
+    squared   ``e**2 / 2``
+    huber     ``e**2 / 2`` up to ``threshold``, beyond it ``threshold (|e| - threshold / 2)``
+    quantile  ``quantile e`` above zero, ``(quantile - 1) e`` below, its corner rounded
+    ========  =====================================================================
+    """
+
+    name: Annotated[Literal["squared", "huber", "quantile"], OneOf("squared", "huber", "quantile")]
+    threshold: Annotated[float, Number(0)] = 1.0  # of "huber"
+    quantile: Annotated[float, Number(0, 1)] = (
+        0.5  # the share of rows that shall lie below the prediction
+    )
+    # Of "quantile". Its loss has a corner, where no gradient tells how far to go: within so much
+    # on either side of it the slope rises evenly instead. The share of rows below hardly moves if
+    # few errors are that small.
+    band: Annotated[float, Number(0)] = 0.05
+
+    is_criterion: ClassVar[bool] = True  # subsets are compared by the loss itself
+    has_steepest: ClassVar[bool] = False  # steps do not depend on the steepest loss of any row
+
+    @property
+    def for_steps(self) -> ValueLoss:
+        """The loss by which steps are taken: its band is wide enough for a step to cross it."""
+        return replace(self, band=max(self.band, _STEP_BAND))
+
+    @property
+    def robust(self) -> bool:
+        """Whether an outlier pulls no more than other rows do."""
+        return self.name != "squared"
+
+    @property
+    def curvature(self) -> float:
+        """The largest second derivative."""
+        return 1.0 / (2.0 * self.band) if self.name == "quantile" else 1.0
+
+    def pace(self, steepest: Array | None) -> float:
+        """The share of a step, as long as the curvature allows, that is taken: all of it."""
+        return 1.0
+
+    def value(self, error: Array) -> Array:
+        """The loss of each error."""
+        if self.name == "squared":
+            return 0.5 * error * error
+        xp = namespace_of(error)
+        size = xp.abs(error)
+        if self.name == "huber":
+            near = xp.clip(size, 0.0, self.threshold)
+            return near * (size - 0.5 * near)
+        band = self.band
+        rounded = xp.where(size < band, error * error / (4.0 * band) + band / 4.0, 0.5 * size)
+        return (self.quantile - 0.5) * error + rounded
+
+    def slope(self, error: Array) -> Array:
+        """The derivative of each loss by the prediction (not by the error)."""
+        if self.name == "squared":
+            return -error
+        xp = namespace_of(error)
+        if self.name == "huber":
+            return -xp.clip(error, -self.threshold, self.threshold)
+        return (0.5 - self.quantile) - xp.clip(error / (2.0 * self.band), -0.5, 0.5)
+
+
+def weighted_quantile(values: FloatArray, weight: FloatArray, share: float) -> float:
+    """The least value that ``share`` of the weight does not exceed.
+
+    A weight of 2 is the value given twice.
+    """
+    order = np.argsort(values, kind="stable")
+    carried = np.cumsum(weight[order])
+    # A hair below, so that rounding in the sums does not move it to the next value.
+    place = np.searchsorted(carried, share * carried[-1] * (1.0 - TIE))
+    return float(values[order][min(int(place), len(values) - 1)])

@@ -15,7 +15,7 @@ from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
 if TYPE_CHECKING:
-    from covey.evaluation import HeldOut
+    from covey.evaluation._held_out import HeldOut
 
 EXAMPLE = (
     "covey demo --table wine.csv",

@@ -129,7 +129,8 @@ def fit_and_save(
 
 def _refuse(fuser: str | None, options: dict[str, str | None]) -> None:
     """Refuse, by name, what needs all rows in one place."""
-    from covey.fusers import FUSERS, make_fuser
+    from covey.fusers._base import FUSERS
+    from covey.fusers._fixed import make_fuser
 
     by_chance = f"rows are held out one by one, by chance; leave it out, {_PLAIN}."
     reasons = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from covey.cli._problem import Problem
-    from covey.evaluation import HeldOut
+    from covey.evaluation._held_out import HeldOut
 
 Threshold = Annotated[
     float | None,

@@ -14,8 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from covey.cli._console import CommandError
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
-from covey.evaluation import HeldOut
-from covey.evaluation._held_out import Predicted
+from covey.evaluation._held_out import HeldOut, Predicted
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
@@ -36,7 +35,7 @@ _KINDS = {
 
 
 def kind_of_model(name: str, first: str) -> str:
-    """What a model is to the one that is judged, as `covey.evaluation.Score` has it."""
+    """What a model is to the one that is judged, as `covey.evaluation._record.Score` has it."""
     return "own" if name == first else _KINDS.get(name, "other")
 
 

@@ -92,7 +92,7 @@ def flock(
 
 
 def _check_fuser(problem: Problem, fuser: str) -> None:
-    from covey.fusers import make_fuser
+    from covey.fusers._fixed import make_fuser
 
     try:
         rule = make_fuser(fuser, "--fuser")

@@ -279,7 +279,9 @@ def _fused(
     from sklearn.base import clone
     from sklearn.model_selection import KFold
 
-    from covey.fusers import FUSERS, Predictions, make_fuser
+    from covey.fusers import Predictions
+    from covey.fusers._base import FUSERS
+    from covey.fusers._fixed import make_fuser
 
     what, kind = ("numbers", "value") if classes is None else ("classes", "probability")
     try:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from covey._interrupts import keeping_what_is_found
+from covey._callbacks import keeping_what_is_found
 from covey._number_words import rough
 from covey.cli._console import Console
 from covey.cli._evaluate import FULL, Trial, first_look, judged_by_search, quick
 from covey.cli._fitting import Folds, PreparedRows
 from covey.cli._problem import Problem
-from covey.evaluation import HeldOut
+from covey.evaluation._held_out import HeldOut
 
 
 @dataclass

@@ -14,7 +14,8 @@ from covey.cli._console import CommandError
 from covey.cli._problem import Problem, row_hashes
 from covey.cli._sources import opening
 from covey.cli._writing import writing
-from covey.evaluation import Evaluation, HeldOut
+from covey.evaluation import Evaluation
+from covey.evaluation._held_out import HeldOut
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,17 +11,19 @@ from scipy.sparse import csr_array
 from covey._blocks import ROWS_PER_BLOCK
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.basis import Basis
-from covey._core.fusion.constancy import decision_counts
+from covey._core.fusion.rules import decision_counts
 from covey._core.gating.gate import Parts, softmax_first
+from covey._core.losses import ValueLoss
 from covey._core.quantiles import WeightedRows
 from covey._core.random import Purpose, UniformRows
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import linear_logits, log_softmax
-from covey._core.value_losses import ValueLoss
 from covey.dask._loading import LoadedRows
 from covey.dask._spill import SCRATCH, size_of
-from covey.fusers import Fuser, Gate, GateFeatures, Predictions, stage_scores
+from covey.fusers import Fuser, Gate, Predictions
+from covey.fusers._fixed import stage_scores
+from covey.fusers._gate import GateFeatures
 
 Method = Callable[..., Any]
 Call = tuple[Method, tuple[Any, ...]]

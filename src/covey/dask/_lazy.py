@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.utils.validation import validate_data
 
-from covey._core.fusion.constancy import constant_by_counts, decision_counts
+from covey._core.fusion.rules import constant_by_counts, decision_counts
 from covey.dask._loading import delayed_blocks, in_whole_rows, is_frame
 
 

@@ -13,22 +13,25 @@ from covey._categories import is_from_dtype
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
-from covey._core.fusion.constancy import constant_by_counts, constant_by_moments
+from covey._core.fusion.rules import constant_by_counts, constant_by_moments
 from covey._core.gating.gate import N_FOLDS, GatedObjective
 from covey._core.lbfgs import minimise
+from covey._core.losses import ValueLoss
 from covey._core.moments import moments_of_blocks
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Rung, folds_of_rows, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
-from covey._core.value_losses import ValueLoss
 from covey._validation import check_sample_weight
 from covey.dask._blocks import GATE, LINEAR, TableBlock
 from covey.dask._lazy import check_columns
 from covey.dask._loading import check_numeric_columns, delayed_blocks
 from covey.dask._worker import Table, current_backend
-from covey.fusers import FUSERS, Fuser, Gate, GateFeatures, GateSums, make_fuser
+from covey.fusers import Fuser, Gate
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
+from covey.fusers._gate import GateFeatures, GateSums
 
 # The penalty of the linear model whose errors show how large the noise is.
 _LINEAR_ALPHA = 1e-3

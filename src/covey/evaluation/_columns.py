@@ -15,7 +15,9 @@ from covey._kinds import as_frame, as_kind, kind_of, look
 from covey._number_words import cell, day, listed, number, percent, quoted
 from covey.evaluation._held_out import HeldOut, plain_label
 from covey.evaluation._record import Column, Effect, Part, Remark
-from covey.inspection import ColumnEffect, Importance, column_effect, column_importance
+from covey.inspection import column_effect, column_importance
+from covey.inspection._effects import ColumnEffect
+from covey.inspection._importance import Importance
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,6 +1,6 @@
 """How members are fused into one decision."""
 
-from covey.fusers._base import FUSERS, Fuser
+from covey.fusers._base import Fuser
 from covey.fusers._dynamic import DynamicSelection
 from covey.fusers._fixed import (
     Borda,
@@ -15,38 +15,20 @@ from covey.fusers._fixed import (
     SingleBest,
     TrimmedMean,
     WeightedMedian,
-    stage_scores,
+    fuse,
 )
-from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
-from covey.fusers._gate import Gate, GatedGroups, GateFeatures, GateSums
-from covey.fusers._outputs import (
-    common_kind,
-    gather,
-    importance_frame,
-    member_output,
-    member_values,
-)
-from covey.fusers._predictions import (
-    Predictions,
-    align_classes,
-    as_predictions,
-    concatenated,
-    encode_labels,
-)
+from covey.fusers._gate import Gate
+from covey.fusers._predictions import Predictions
 from covey.fusers._stacking import GreedySelection, LinearStacking, Stacking
-from covey.fusers._weights import And, KOfN, Majority, Or, StaticSelection, WeightedFuser
+from covey.fusers._weights import And, KOfN, Majority, Or, StaticSelection
 
 __all__ = [
-    "FUSERS",
     "And",
     "Borda",
     "DynamicSelection",
     "FunctionRule",
     "Fuser",
     "Gate",
-    "GateFeatures",
-    "GateSums",
-    "GatedGroups",
     "GreedySelection",
     "KOfN",
     "LastStage",
@@ -64,19 +46,6 @@ __all__ = [
     "Stacking",
     "StaticSelection",
     "TrimmedMean",
-    "WeightedFuser",
     "WeightedMedian",
-    "align_classes",
-    "as_predictions",
-    "common_kind",
-    "concatenated",
-    "encode_labels",
     "fuse",
-    "gather",
-    "importance_frame",
-    "make_fuser",
-    "make_value_fuser",
-    "member_output",
-    "member_values",
-    "stage_scores",
 ]

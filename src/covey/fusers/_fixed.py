@@ -1,4 +1,4 @@
-"""Fixed rules on probabilities and ranks, functions of users, and bounds to compare them with."""
+"""Fixed rules on probabilities and ranks, functions of users, and fusers by name."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from covey._core.fusion.rules import (
 from covey._state import Index
 from covey._validation import check_number, check_one_each
 from covey.fusers._base import (
+    FUSERS,
     Fuser,
     agreeing_importance,
     available_weight,
@@ -31,7 +32,7 @@ from covey.fusers._base import (
     of_those_that_know,
     values_by,
 )
-from covey.fusers._predictions import Predictions
+from covey.fusers._predictions import Predictions, as_predictions
 from covey.fusers._weights import VotingFuser, WeightedFuser, hits
 
 
@@ -109,19 +110,14 @@ class Product(WeightedFuser, name="product"):
     """
 
     def _fuse_log(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        weight = self._weight(P)
         if P.seen is None or P.seen.all():
             logs = np.einsum("nkc,nk->nc", P.log(), self._importance(P, X, codes))
         else:
-            # A member abstains on classes that it never saw.
-            weight = weight[:, :, None] * P.seen
-            total = weight.sum(axis=1)
-            veto = np.log(np.finfo(np.float64).tiny)
-            logs = np.where(
-                total > 0,
-                (P.log() * weight).sum(axis=1) / np.where(total > 0, total, 1.0),
-                veto,
-            )
+            # A member abstains on classes that it never saw; those that nobody saw are ruled out.
+            weight = self._weight(P)[:, :, None] * P.seen
+            total, veto = weight.sum(axis=1), np.log(np.finfo(np.float64).tiny)
+            mean = (P.log() * weight).sum(axis=1) / np.where(total > 0, total, 1.0)
+            logs = np.where(total > 0, mean, veto)
         return log_softmax(logs, axis=1)
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -142,7 +138,7 @@ class _OrderRule(Fuser):
 
 
 class _TrimmedRule(_OrderRule):
-    """A rule that leaves out the extremes; ``_proportion`` of a subclass is how many.
+    """A rule that leaves out the extremes; ``proportion`` of a subclass is how many.
 
     Of numbers (predictions of kind "value") those members decide that are not left out: the
     importances are their shares, and members that predict the same share alike.
@@ -151,11 +147,11 @@ class _TrimmedRule(_OrderRule):
     kinds = ("probability", "value")
 
     def _statistic(self, P: Predictions) -> np.ndarray:
-        return trimmed_mean(P.values, _known(P), self._proportion())
+        return trimmed_mean(P.values, _known(P), self.proportion)
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
-            return trimmed_shares(P.values[:, :, 0], P.available, self._proportion())
+            return trimmed_shares(P.values[:, :, 0], P.available, self.proportion)
         return super()._importance(P, X, codes)
 
 
@@ -174,8 +170,7 @@ class Median(_TrimmedRule, name="median"):
     array([[0.6, 0.4]])
     """
 
-    def _proportion(self) -> float:
-        return 0.5
+    proportion = 0.5
 
 
 class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
@@ -204,9 +199,6 @@ class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
 
     def _check_parameters(self, P: Predictions) -> None:
         check_number(self.proportion, "proportion", low=0, high=0.5, closed="left")
-
-    def _proportion(self) -> float:
-        return self.proportion
 
 
 class Max(_OrderRule, name="max"):
@@ -408,15 +400,17 @@ class FunctionRule(Fuser):
             raise ValueError(f"function must be callable, got {self.function!r}.")
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        values = P.values[:, :, 0] if P.kind == "value" else P.values
-        if P.available is None:
+        values, known = P.values, P.available
+        if P.kind == "value":
+            values = values[:, :, 0]
+        elif known is not None:
+            known = known[:, :, None]
+        if known is None:
             return self._called(values.copy(), P)
-        spoken = P.available.any(axis=1)
-        silent = P.available if P.kind == "value" else P.available[:, :, None]
-        fused = uniform(P.n_samples, P.n_classes)
         # Where nobody predicts there is nothing to fuse.
+        spoken, fused = P.available.any(axis=1), uniform(P.n_samples, P.n_classes)
         if spoken.any():
-            fused[spoken] = self._called(np.where(silent, values, np.nan)[spoken], P)
+            fused[spoken] = self._called(np.where(known, values, np.nan)[spoken], P)
         return fused
 
     def _called(self, values: np.ndarray, P: Predictions) -> np.ndarray:
@@ -499,15 +493,13 @@ class LastStage(Fuser):
         return path
 
     def _starts(self, P: Predictions) -> np.ndarray:
-        shape = P.n_samples, 1, P.values.shape[2]
-        if self.start is not None:
-            return np.broadcast_to(np.asarray(self.start, dtype=np.float64), shape)
-        if P.kind != "value":
-            return np.full(shape, 1.0 / P.n_classes)
-        if P.available is None:
-            return P.values[:, :1]
-        first = P.available.argmax(axis=1)
-        return P.values[np.arange(P.n_samples), first][:, None]
+        if self.start is None and P.kind == "value":
+            first = (
+                np.zeros(P.n_samples, int) if P.available is None else P.available.argmax(axis=1)
+            )
+            return P.values[np.arange(P.n_samples), first][:, None]
+        start = 1.0 / P.n_classes if self.start is None else np.asarray(self.start, np.float64)
+        return np.broadcast_to(start, (P.n_samples, 1, P.values.shape[2]))
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return self._path(P)[:, -1]
@@ -596,3 +588,144 @@ def _for_first(fuser: Fuser, P: Predictions, number: int) -> Fuser:
     # Where only members without weight are left, all count alike.
     first = np.asarray(weights)[..., :number]
     return clone(fuser).set_params(weights=np.where(first.any(axis=-1, keepdims=True), first, 1.0))
+
+
+# -- fusers by name, and one function over saved predictions --------------------------------------
+
+
+Rule = str | Fuser | Callable[[np.ndarray], np.ndarray]
+
+
+def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser:
+    """An unfitted fuser from its name and its own parameters, or a copy of the one given.
+
+    A function becomes a `FunctionRule`. The message of an error names the user's ``parameter``.
+
+    Examples
+    --------
+    >>> from covey.fusers import make_fuser
+    >>> make_fuser("knora_e", n_neighbors=5)
+    DynamicSelection(method='knora_e', n_neighbors=5)
+    """
+    if isinstance(rule, Fuser):
+        if parameters:
+            raise ValueError(
+                f"{', '.join(parameters)} cannot be set on the {type(rule).__name__} given; "
+                "give the rule by name, or set it there."
+            )
+        return clone(rule)
+    if isinstance(rule, type):
+        raise ValueError(
+            f"{parameter} must be an object and not a class; write {rule.__name__}(...)."
+        )
+    if callable(rule) and not hasattr(rule, "predict"):  # a model is no rule
+        if parameters:
+            raise ValueError(
+                f"{', '.join(parameters)} cannot be set on a function; give one that has them, "
+                "such as functools.partial(function, ...)."
+            )
+        return FunctionRule(rule)
+    if not (isinstance(rule, str) and rule in FUSERS):
+        listed = ", ".join(repr(name) for name in sorted(FUSERS))
+        raise ValueError(
+            f"{parameter} must be one of {listed}, a Fuser or a function, got {rule!r}."
+        )
+    fuser = FUSERS[rule]()
+    known = fuser.get_params()
+    for name in parameters:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise ValueError(f"The rule {rule!r} has no parameter {name!r}; it has {listed}.")
+    return fuser.set_params(**parameters)
+
+
+def make_value_fuser(rule: Rule, parameter: str = "fuser") -> Fuser:
+    """An unfitted fuser of numbers; refused if it fuses classes only.
+
+    Examples
+    --------
+    >>> from covey.fusers import make_value_fuser
+    >>> make_value_fuser("median")
+    Median()
+    """
+    fuser = make_fuser(rule, parameter)
+    if "value" not in fuser.kinds:
+        known = [name for name in sorted(FUSERS) if "value" in FUSERS[name]().kinds]
+        raise ValueError(
+            f"{parameter}={rule!r} fuses what classifiers predict; regressors are fused by "
+            f"{', '.join(map(repr, known))} or another Fuser of kind 'value'."
+        )
+    return fuser
+
+
+def fuse(
+    P: Any,
+    rule: Rule = "mean",
+    weights: ArrayLike | None = None,
+    *,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    kind: str | None = None,
+    **parameters: Any,
+) -> np.ndarray:
+    """Fuse saved predictions into one probability a class, or one number; no model is needed.
+
+    Parameters
+    ----------
+    P : Predictions, array, data frame, mapping or list
+        An array of shape (n_samples, n_members, n_classes) holds probabilities, one of shape
+        (n_samples, n_members) labels. A list, or a mapping from names, holds one array a
+        member: (n_samples, n_classes), or (n_samples,) of labels. A data frame holds labels,
+        one column a member. NaN throughout means that a member is not available.
+    rule : str, Fuser or callable, default="mean"
+        A fixed rule: "mean", "product", "median", "trimmed_mean", "max", "min", "majority",
+        "k_of_n", "and", "or", "borda" or "oracle"; a fuser of any kind, fitted if it
+        learns; or a function, see `covey.fusers.FunctionRule`.
+    weights : array of shape (n_members,) or (n_samples, n_members), optional
+        How much each member counts, for the rules that weigh: "mean", "product", "majority",
+        "borda" and "k_of_n". Weights of each sample are importances ``i_k(x)`` of your own.
+    X : array of shape (n_samples, n_features), optional
+        Features, for dynamic selection.
+    y : array of shape (n_samples,), optional
+        True labels, for the oracle.
+    classes : array of shape (n_classes,), optional
+        The labels.
+    kind : {"probability", "score", "label", "value"}, optional
+        What the predictions are, where it is not as above. "value" are the numbers of
+        regressors, one for each sample and member; "mean", "median", "trimmed_mean" and a
+        fitted fuser of `covey.FusionRegressor` fuse them.
+    **parameters
+        The rule's own, such as ``k`` and ``positive_class`` of "k_of_n".
+
+    Returns
+    -------
+    fused : ndarray of shape (n_samples, n_classes)
+        Rows sum to one; the decision is their argmax. With ``kind="value"`` an array of shape
+        (n_samples,).
+
+    Examples
+    --------
+    >>> import covey
+    >>> forest = [[0.8, 0.2], [0.4, 0.6]]
+    >>> boosting = [[0.6, 0.4], [0.1, 0.9]]
+    >>> covey.fuse([forest, boosting])
+    array([[0.7 , 0.3 ],
+           [0.25, 0.75]])
+    >>> covey.fuse([["cat", "dog"], ["dog", "dog"], ["dog", "cat"]], "majority").round(2)
+    array([[0.33, 0.67],
+           [0.33, 0.67]])
+    >>> covey.fuse([[1.0, 7.0], [2.0, 8.0], [9.0, 0.0]], "median", kind="value")
+    array([2., 7.])
+    """
+    P = as_predictions(P, classes=classes, kind=kind)
+    if weights is not None:
+        parameters["weights"] = weights
+    fitted = isinstance(rule, Fuser) and hasattr(rule, "n_members_")
+    fuser = rule if fitted and not parameters else make_fuser(rule, "rule", **parameters)
+    if fuser.learns and not fitted:
+        raise ValueError(
+            f"{fuser.title} learns how to fuse: fit it on held-out predictions first, "
+            "fuser.fit(P, y, X), and give the fitted fuser as rule."
+        )
+    return fuser.fuse(P, X, y)

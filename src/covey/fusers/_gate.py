@@ -17,17 +17,17 @@ from covey._core.gating.gate import (
     ClassLikelihood,
     GatedObjective,
     GatedRows,
+    Groups,
     Parts,
     ValueLikelihood,
     best_penalty,
     penalties,
     pooled,
 )
-from covey._core.gating.groups import Groups
 from covey._core.lbfgs import minimise
+from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
-from covey._core.value_losses import ValueLoss
 from covey._folds import make_folds, penalty_folds
 from covey._state import Array, Flag, Number, OrNone, Record, Whole, refuse
 from covey._validation import check_choice, check_number
@@ -35,7 +35,7 @@ from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_
 from covey.fusers._predictions import Predictions
 
 if TYPE_CHECKING:
-    from covey._core.journal import Journal
+    from covey._core.journal import ProgressJournal
     from covey._core.search.assembly import Flock
     from covey._core.search.targets import ClassTarget, ValueTarget
 
@@ -116,17 +116,13 @@ class GateFeatures:
             X = X.tocsc()
             blocks = [Design(X, self.mean[None], self.scale[None])]
             if self.quadratic:
-                blocks.append(
-                    Design(self.squares(X), self.square_mean[None], self.square_scale[None])
-                )
+                moments = self.square_mean[None], self.square_scale[None]
+                blocks.append(Design(self.squares(X), *moments))
             return blocks
         # No training row is so far out; of one that is, products must stay finite.
         columns = np.clip((X - self.mean) / self.scale, -_FARTHEST, _FARTHEST)
         columns = np.ascontiguousarray(columns.T)
-        blocks = [Design(columns)]
-        if self.quadratic:
-            blocks.append(Design(columns**2 - 1.0))
-        return blocks
+        return [Design(columns), *([Design(columns**2 - 1.0)] if self.quadratic else [])]
 
     def logits(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Gate logits (K, n) of new rows, for coefficients (K, P) and intercepts (K,)."""
@@ -307,7 +303,8 @@ class Gate(Fuser, name="gate"):
             floor = np.finfo(np.float64).tiny
             others = np.log(np.maximum(with_means_of_available(P), floor))
             logs = np.where(P.available[:, :, None], logs, others)
-        return *_by_class(codes, P.n_classes), logs
+        blocks = class_blocks(np.bincount(codes, minlength=P.n_classes))
+        return ClassLikelihood(blocks), np.argsort(codes, kind="stable"), logs
 
     def _of_numbers(self, P, y, sample_weight):
         """The squared error in units of y's variance, and so on, for numbers (n, K, 1)."""
@@ -350,7 +347,7 @@ class Gate(Fuser, name="gate"):
         classes: np.ndarray,
         *,
         fit_intercept: bool,
-        journal: Journal | None = None,
+        journal: ProgressJournal | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same for rows in blocks, which are reduced to sums.
 
@@ -361,17 +358,9 @@ class Gate(Fuser, name="gate"):
         shape = *theta.shape, sees.n_columns
         nothing = np.zeros((len(theta), sees.n_columns + 1))
         start = np.concatenate([theta.ravel(), intercept.ravel(), nothing.ravel()])[None]
-        theta, intercept = self._optimize(
-            sums,
-            start,
-            shape,
-            journal,
-            support=support[None].astype(float),
-            fit_intercept=fit_intercept,
-            toward_mean=1.0,
-        )
-        self.n_members_ = len(theta[0])
-        self.classes_ = classes
+        how = {"support": support[None].astype(float), "fit_intercept": fit_intercept}
+        theta, intercept = self._optimize(sums, start, shape, journal, toward_mean=1.0, **how)
+        self.n_members_, self.classes_ = len(theta[0]), classes
         return theta[0] * support[:, None, :], intercept[0]
 
     def _sums(self, members, likelihood, X, order, strata, sample_weight, seed, frozen=None):
@@ -424,19 +413,14 @@ class Gate(Fuser, name="gate"):
         if not sums.n_folds:
             # No row can be held out: nothing speaks for less than the strongest penalty.
             return float(alphas[0])
-        return best_penalty(
-            sums.of_folds,
-            sums.held_out_loss,
-            alphas,
-            start,
-            shape,
-            n_folds=sums.n_folds,
-            n_rows=sums.n_rows,
-            max_iter=min(self.max_iter, _MAX_ITER_OF_FOLDS),
-            support=support,
-            journal=journal,
-            **how,
-        )
+        how |= {
+            "n_folds": sums.n_folds,
+            "n_rows": sums.n_rows,
+            "support": support,
+            "journal": journal,
+        }
+        how["max_iter"] = min(self.max_iter, _MAX_ITER_OF_FOLDS)
+        return best_penalty(sums.of_folds, sums.held_out_loss, alphas, start, shape, **how)
 
     def _gates(self, P, X):
         """G of shape (K, n); zero for members that have no prediction of a row."""
@@ -464,12 +448,6 @@ class Gate(Fuser, name="gate"):
             return values_by(P, importance)
         logs = P.log().transpose(1, 2, 0)[:, :, None, :]
         return pooled(logs, importance.T[:, None, :], self.pool)[:, 0].T
-
-
-def _by_class(codes, n_classes):
-    """The likelihood of classes, and the order of its rows."""
-    blocks = class_blocks(np.bincount(codes, minlength=n_classes))
-    return ClassLikelihood(blocks), np.argsort(codes, kind="stable")
 
 
 class GatedGroups(Fuser):

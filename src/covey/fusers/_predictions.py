@@ -8,11 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covey._core.fusion.constancy import (
-    constant_by_counts,
-    constant_by_spread,
-    decision_counts,
-)
+from covey._core.fusion.rules import constant_by_counts, constant_by_spread, decision_counts
 
 KINDS = ("probability", "score", "label", "value")
 
@@ -120,6 +116,8 @@ class Predictions:
 
     def _mark_missing_labels(self, labels: np.ndarray) -> np.ndarray:
         """Mark missing labels as not available, and replace them by any other label."""
+        if labels.dtype.kind not in "fO":
+            return labels
         if labels.dtype.kind == "f":
             missing = np.isnan(labels)
             if (labels[~missing] != np.round(labels[~missing])).any():
@@ -127,17 +125,15 @@ class Predictions:
                     "A two-dimensional array holds labels, but these are fractions; give "
                     "probabilities of shape (n_samples, n_members, n_classes)."
                 )
-        elif labels.dtype.kind == "O":
-            missing = np.array([[x is None or x != x for x in row] for row in labels])
         else:
-            return labels
-        if self.available is not None:
-            missing &= self.available
+            missing = np.array([[x is None or x != x for x in row] for row in labels])
+        known = True if self.available is None else self.available
+        missing &= known
         if not missing.any():
             return labels
         if missing.all():
             raise ValueError("All labels are missing; no member is available.")
-        self.available = ~missing if self.available is None else self.available & ~missing
+        self.available = known & ~missing
         return np.where(missing, labels[~missing][0], labels)
 
     def _mark_missing(self, values: np.ndarray) -> np.ndarray:
@@ -248,10 +244,8 @@ class Predictions:
         known = np.asarray(known, dtype=bool)
         if self.available is not None and known.shape == self.available.shape:
             known = known & self.available
-        values = self.classes[self.labels] if self.kind == "label" else self.values
-        return Predictions(
-            values, self.classes, self.names, self.kind, available=known, seen=self.seen
-        )
+        of = self.given, self.classes, self.names, self.kind
+        return Predictions(*of, available=known, seen=self.seen)
 
     def first(self, n_members: int) -> Self:
         """Only the first members."""
@@ -466,17 +460,16 @@ def as_predictions(
         for name, value in (("classes", classes), ("names", names), ("kind", kind)):
             if value is not None:
                 raise ValueError(f"{name} is part of the Predictions given; set it there.")
-        P.check_probabilities()
-        return P
-    if hasattr(P, "columns"):
-        names = list(P.columns) if names is None else names
-        P = np.asarray(P)
-    elif isinstance(P, dict):
-        names = list(P) if names is None else names
-        P = list(P.values())
-    if isinstance(P, list | tuple) and len(P) and np.ndim(P[0]) in (1, 2):
-        P = _stacked(P, names)
-    P = Predictions(P, classes, names, kind)
+    else:
+        if hasattr(P, "columns"):
+            names = list(P.columns) if names is None else names
+            P = np.asarray(P)
+        elif isinstance(P, dict):
+            names = list(P) if names is None else names
+            P = list(P.values())
+        if isinstance(P, list | tuple) and len(P) and np.ndim(P[0]) in (1, 2):
+            P = _stacked(P, names)
+        P = Predictions(P, classes, names, kind)
     P.check_probabilities()
     return P
 
@@ -507,11 +500,8 @@ def concatenated(blocks: Sequence[Predictions]) -> Predictions:
     every = np.ones((first.n_members, first.n_classes), dtype=bool)
     seen = np.all([every if b.seen is None else b.seen for b in blocks], axis=0)
     available = np.concatenate([b.known for b in blocks])
-    return Predictions(
-        np.concatenate([b.given for b in blocks]),
-        first.classes,
-        first.names,
-        first.kind,
-        available=None if available.all() else available,
-        seen=None if seen.all() or first.kind == "label" else seen,
-    )
+    available = None if available.all() else available
+    seen = None if seen.all() or first.kind == "label" else seen
+    values = np.concatenate([b.given for b in blocks])
+    how = {"available": available, "seen": seen}
+    return Predictions(values, first.classes, first.names, first.kind, **how)

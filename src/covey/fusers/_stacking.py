@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils import check_array
@@ -30,17 +33,6 @@ from covey.fusers._base import (
     with_means_of_available,
 )
 from covey.fusers._predictions import Predictions, align_classes, encode_labels
-from covey.fusers.encoding import (
-    CLASS_OUTPUTS,
-    DEFAULT_KINDS,
-    KINDS_FOR,
-    VALUE_OUTPUTS,
-    KnownNumbers,
-    encode_outputs,
-    join_columns,
-    learn_ranks,
-    outputs_by_member,
-)
 
 
 class _StackedFuser(Fuser):
@@ -52,9 +44,7 @@ class _StackedFuser(Fuser):
     kinds = ("probability", "label")
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        values = P.values
-        self.weights_ = np.zeros(P.n_members)
-        known = np.ones(P.n_members, dtype=bool)
+        values, known = P.values, np.ones(P.n_members, dtype=bool)
         if P.available is not None:
             # A member that is not available gets the mean of the others, which is evidence
             # neither for nor against it; one that never is available gets no weight.
@@ -65,16 +55,13 @@ class _StackedFuser(Fuser):
         if not known.any():
             self.weights_ = np.full(P.n_members, 1.0 / P.n_members)
             return
-        counted = sample_weight > 0
+        counted, self.weights_ = sample_weight > 0, np.zeros(P.n_members)
         learn = self._learn_values if P.kind == "value" else self._learn
-        self.weights_[known] = learn(
-            values[counted][:, known], codes[counted], sample_weight[counted]
-        )
+        values, weight = values[counted][:, known], sample_weight[counted]
+        self.weights_[known] = learn(values, codes[counted], weight)
 
     @abstractmethod
-    def _learn(
-        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
+    def _learn(self, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weights of members from values (n, K, C) and true classes."""
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -165,35 +152,24 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
                 "sum_to_one=True; use loss='squared' for other weights."
             )
 
-    def _learn(
-        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
+    def _learn(self, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.loss == "log":
-            true = _of_true_class(values, codes)
-            return log_weights(true, sample_weight, self.uniform_penalty)
+            return log_weights(_of_true_class(values, codes), weight, self.uniform_penalty)
         n_members, n_classes = values.shape[1:]
         return squared_weights(
             values.transpose(0, 2, 1).reshape(-1, n_members),
             np.eye(n_classes)[codes].ravel(),
-            np.repeat(sample_weight, n_classes),
+            np.repeat(weight, n_classes),
             # The Brier score is a sum over classes, where the mean is over all of A's rows.
             self.uniform_penalty / n_classes,
             self.nonnegative,
             self.sum_to_one,
         )
 
-    def _learn_values(
-        self, values: np.ndarray, y: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
-        _, unit = center_and_unit(y, sample_weight)
-        return squared_weights(
-            values[:, :, 0] / unit,
-            y / unit,
-            sample_weight,
-            self.uniform_penalty,
-            self.nonnegative,
-            self.sum_to_one,
-        )
+    def _learn_values(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        _, unit = center_and_unit(y, weight)
+        how = self.uniform_penalty, self.nonnegative, self.sum_to_one
+        return squared_weights(values[:, :, 0] / unit, y / unit, weight, *how)
 
 
 class GreedySelection(_StackedFuser, name="greedy_selection"):
@@ -252,42 +228,31 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         super()._fit(P, codes, X, sample_weight)
         del self._labels
 
-    def _learn(
-        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
+    def _learn(self, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.scoring is not None:
             truth, classes = self._labels[codes], self._labels
-            return self._best_scored(values.swapaxes(0, 1), truth, classes, sample_weight)
-        return greedy_selection(
-            _of_true_class(values, codes).T,
-            sample_weight,
-            n_picks=self.n_picks,
-            replace=bool(self.replace),
-        )
+            return self._best_scored(values.swapaxes(0, 1), truth, classes, weight)
+        how = {"n_picks": self.n_picks, "replace": bool(self.replace)}
+        return greedy_selection(_of_true_class(values, codes).T, weight, **how)
 
-    def _learn_values(
-        self, values: np.ndarray, y: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
+    def _learn_values(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         every = values[:, :, 0].T
         if self.scoring is not None:
-            return self._best_scored(every, y, None, sample_weight)
+            return self._best_scored(every, y, None, weight)
         # In units of y: a gain of rounding is none.
         unit = float(np.abs(y).max()) or 1.0
 
         def squared(numbers: np.ndarray) -> np.ndarray:
             return np.minimum(np.abs(numbers - y / unit), SQUARABLE) ** 2
 
-        return greedy_mean(every / unit, squared, sample_weight, self.n_picks, bool(self.replace))
+        return greedy_mean(every / unit, squared, weight, self.n_picks, bool(self.replace))
 
-    def _best_scored(
-        self, every: np.ndarray, truth: np.ndarray, classes: np.ndarray | None, weight: np.ndarray
-    ) -> np.ndarray:
+    def _best_scored(self, every: np.ndarray, truth: Any, classes: Any, weight: Any) -> np.ndarray:
         """Weights (K,) of what members predict, (K, n, C) or (K, n), by the scorer."""
         scorer, rows = make_scorer(self.scoring), np.arange(len(truth))[:, None]
 
         def pick_losses(picked: Sequence[int], allowed: np.ndarray) -> np.ndarray:
-            total = every[list(picked)].sum(axis=0)
-            means = (total + every[allowed]) / (len(picked) + 1)
+            means = (every[list(picked)].sum(axis=0) + every[allowed]) / (len(picked) + 1)
             scores = [known_score(scorer, one, rows, truth, classes, weight) for one in means]
             return -np.array(scores)
 
@@ -445,14 +410,11 @@ class Stacking(Fuser, name="stacking"):
         """The kinds of predictions that can be encoded as wanted."""
         if isinstance(self.outputs, Mapping):
             wanted = [None, *self.outputs.values()]
-        elif isinstance(self.outputs, list | tuple):
-            wanted = self.outputs or [None]
         else:
-            wanted = [self.outputs]
+            several = isinstance(self.outputs, list | tuple)
+            wanted = (self.outputs or [None]) if several else [self.outputs]
         given = [
-            DEFAULT_KINDS
-            if one is None
-            else KINDS_FOR[check_choice(one, "outputs", tuple(KINDS_FOR))]
+            DEFAULT_KINDS if one is None else KINDS_FOR[check_choice(one, "outputs", KINDS_FOR)]
             for one in wanted
         ]
         return tuple(kind for kind in given[0] if all(kind in kinds for kinds in given))
@@ -468,10 +430,9 @@ class Stacking(Fuser, name="stacking"):
         return super()._check(P, X)
 
     def _features(self, X: Any) -> Any:
+        how = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
-            return check_array(
-                X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
-            )
+            return check_array(X, **how)
         except (ValueError, TypeError) as error:
             raise ValueError(
                 f"Stacking with passthrough=True needs numbers in X: {error}"
@@ -485,16 +446,12 @@ class Stacking(Fuser, name="stacking"):
         self._encodings(P)
 
     def _keep_members(self, names: Sequence[str], kept: Sequence[str]) -> None:
-        dropped = set(names) - set(kept)
-        if isinstance(self.outputs, Mapping):
-            self.outputs = {
-                name: output for name, output in self.outputs.items() if name not in dropped
-            }
-        elif isinstance(self.outputs, list | tuple) and dropped:
-            listed = outputs_by_member(self.outputs, names, tuple(KINDS_FOR))
-            self.outputs = [
-                output for name, output in zip(names, listed, strict=True) if name in kept
-            ]
+        dropped, given = set(names) - set(kept), self.outputs
+        if isinstance(given, Mapping):
+            self.outputs = {name: one for name, one in given.items() if name not in dropped}
+        elif isinstance(given, list | tuple) and dropped:
+            listed = zip(names, outputs_by_member(given, names, tuple(KINDS_FOR)), strict=True)
+            self.outputs = [output for name, output in listed if name in kept]
 
     def _encodings(self, P: Predictions) -> list[str]:
         choices = VALUE_OUTPUTS if P.kind == "value" else CLASS_OUTPUTS
@@ -572,13 +529,11 @@ class Stacking(Fuser, name="stacking"):
         return np.where(certain.any(axis=1, keepdims=True), certain, fused)
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        encoded = self._with_means(P, self._encode(P))
-        if self._coefficients is None:
-            moved = changes_without(
-                lambda part: self._decide(self._join(part, X), P), encoded, self.means_
-            )
+        encoded, directions = self._with_means(P, self._encode(P)), self._coefficients
+        if directions is None:
+            decide = lambda part: self._decide(self._join(part, X), P)  # noqa: E731
+            moved = changes_without(decide, encoded, self.means_)
         else:
-            directions = self._coefficients
             if len(directions) > 1:
                 # Only the classes that A knows have coefficients, in its order.
                 known = encode_labels(self.final_estimator_.classes_, P.classes, "A knows")
@@ -647,3 +602,138 @@ def _numbers(predicted: Any) -> np.ndarray:
             "is given; choose another one, or give it more rows."
         )
     return found
+
+
+# -- members' predictions as columns for a model on top of them -----------------------------------
+
+
+# What a fuser must be given for each encoding, the most informative kind first.
+KINDS_FOR = {
+    "probabilities": ("probability", "label"),
+    "one_hot": ("label", "probability", "score"),
+    "logits": ("probability",),
+    "values": ("value",),
+    "ranks": ("probability", "score", "label", "value"),
+    "scores": ("probability",),
+}
+# Without a wish: probabilities, or the numbers of regressors.
+DEFAULT_KINDS = ("probability", "label", "value")
+CLASS_OUTPUTS = ("probabilities", "one_hot", "logits", "ranks", "scores")
+VALUE_OUTPUTS = ("values", "ranks")
+
+
+@dataclass(frozen=True)
+class KnownNumbers:
+    """The predictions of a member in order, and the weight below each of them and in all."""
+
+    known: Array("N", fewest=1)
+    below: Array("N+1", low=0)
+
+    def _restored(self) -> None:
+        refuse("known", "does not ascend.", (np.diff(self.known) >= 0).all())
+        ascends = (np.diff(self.below) >= 0).all() and self.below[-1] > 0
+        refuse("below", "does not ascend.", ascends)
+
+
+Ranks = list[KnownNumbers]  # one for each member
+
+
+def encode_outputs(
+    values: np.ndarray, outputs: Sequence[str], clip: float = 1e-6, ranks: Ranks | None = None
+) -> np.ndarray:
+    """Members' predictions (n, K, width) as columns for a model, (n, K, width or 1).
+
+    Of two classes the first holds nothing that the second does not, and is left out. ``ranks`` is
+    what `learn_ranks` has found, for the numbers of regressors.
+    """
+    encoded = np.empty(values.shape)
+    for output in set(outputs):
+        chosen = [k for k, name in enumerate(outputs) if name == output]
+        part = values[:, chosen]
+        if output == "one_hot":
+            part = np.eye(values.shape[2])[part.argmax(axis=2)]
+        elif output == "logits":
+            part = _logits(part, clip)
+        elif output == "scores":
+            part = _centered_logs(part)
+        elif output == "ranks" and ranks is not None:
+            part = _ranks_of_values(part, [ranks[k] for k in chosen])
+        elif output == "ranks":
+            part = ranks_of_classes(part)
+        encoded[:, chosen] = part
+    return encoded[:, :, 1:] if values.shape[2] == 2 else encoded
+
+
+def ranks_of_classes(values: np.ndarray) -> np.ndarray:
+    """Average ranks of the classes of each row, from 0 for the last to 1 for the first."""
+    ranks = rankdata(values, axis=-1) - 1.0
+    return ranks / max(1, values.shape[-1] - 1)
+
+
+def _logits(values: np.ndarray, clip: float) -> np.ndarray:
+    clipped = np.clip(values, clip, 1.0 - clip)
+    return np.log(clipped) - np.log1p(-clipped)
+
+
+def _centered_logs(values: np.ndarray) -> np.ndarray:
+    logs = np.log(np.maximum(values, np.finfo(np.float64).tiny))
+    return logs - logs.mean(axis=-1, keepdims=True)
+
+
+def learn_ranks(values: np.ndarray, weight: np.ndarray) -> Ranks:
+    """What ranks of later numbers are looked up in, for each member of values (n, K, 1)."""
+    ranks = []
+    for column in values[:, :, 0].T:
+        order = np.argsort(column, kind="stable")
+        below = np.concatenate([[0.0], np.cumsum(weight[order])])
+        ranks.append(KnownNumbers(column[order], below))
+    return ranks
+
+
+def _ranks_of_values(values: np.ndarray, ranks: Ranks) -> np.ndarray:
+    """The share of the known predictions of each member that are lower, ties by half."""
+    shares = np.empty(values.shape)
+    for k, member in enumerate(ranks):
+        known, below = member.known, member.below
+        # Rounding makes no difference of predictions that are equal.
+        equal = 1e-10 * (known[-1] - known[0])
+        lower = below[np.searchsorted(known, values[:, k] - equal, side="left")]
+        not_higher = below[np.searchsorted(known, values[:, k] + equal, side="right")]
+        shares[:, k] = 0.5 * (lower + not_higher) / below[-1]
+    return shares
+
+
+def outputs_by_member(
+    outputs: str | Sequence[str] | Mapping[str, str] | None,
+    names: Sequence[str],
+    choices: Sequence[str],
+) -> list[str]:
+    """One encoding for each member; the first of the choices is the default."""
+    if outputs is None:
+        listed = [choices[0]] * len(names)
+    elif isinstance(outputs, str):
+        listed = [outputs] * len(names)
+    elif isinstance(outputs, Mapping):
+        unknown = [name for name in outputs if name not in names]
+        if unknown:
+            raise ValueError(
+                f"outputs names the member {unknown[0]!r}; the members are {', '.join(names)}."
+            )
+        listed = [outputs.get(name, choices[0]) for name in names]
+    elif isinstance(outputs, list | tuple):
+        listed = list(outputs)
+        if len(listed) != len(names):
+            raise ValueError(
+                f"outputs has {len(listed)} entries for {len(names)} members; give one each."
+            )
+    else:
+        listed = [outputs]
+    return [check_choice(output, "outputs", choices) for output in listed]
+
+
+def join_columns(*blocks: Any) -> Any:
+    """Blocks of columns side by side, sparse if one of them is; None is no block."""
+    blocks = [block for block in blocks if block is not None]
+    if any(hasattr(block, "tocsr") for block in blocks):
+        return sparse.hstack(blocks, format="csr")
+    return np.hstack(blocks)

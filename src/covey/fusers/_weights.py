@@ -60,9 +60,13 @@ class WeightedFuser(Fuser):
     def __init__(self, weights: ArrayLike | str | None = None) -> None:
         self.weights = weights
 
+    @property
+    def _by_row(self) -> bool:
+        """Whether each sample has weights of its own."""
+        return not isinstance(self.weights, str) and np.ndim(self.weights) == 2
+
     def _why_not_stored(self) -> str | None:
-        by_row = not isinstance(self.weights, str) and np.ndim(self.weights) == 2
-        return "with weights of each sample" if by_row else None
+        return "with weights of each sample" if self._by_row else None
 
     def _restored(self) -> None:
         refuse("weights", "are not positive.", not self.learns or self.weights_.any())
@@ -79,6 +83,8 @@ class WeightedFuser(Fuser):
             self.weights = np.asarray(self.weights)[np.isin(names, kept)]
 
     def _check_parameters(self, P: Predictions) -> None:
+        if self.weights is None:
+            return
         if isinstance(self.weights, str):
             known = LEARNT_WEIGHTS_OF_VALUES if P.kind == "value" else LEARNT_WEIGHTS
             if self.weights not in known:
@@ -87,23 +93,19 @@ class WeightedFuser(Fuser):
                     f"weights must be numbers, None or one of {listed} for predictions of kind "
                     f"{P.kind}, got {self.weights!r}."
                 )
-        elif self.weights is not None:
-            self._check_numbers(P)
-
-    def _check_numbers(self, P: Predictions) -> None:
+            return
         try:
             weights = np.asarray(self.weights, dtype=np.float64)
             got = f"an array of shape {weights.shape}"
         except (TypeError, ValueError):
             weights, got = np.empty(0), repr(self.weights)
-        by_row = weights.ndim == 2
-        if by_row and weights.shape != (P.n_samples, P.n_members):
+        if weights.ndim == 2 and weights.shape != (P.n_samples, P.n_members):
             raise ValueError(
                 f"weights of several rows must hold one for each of the {P.n_samples} samples "
                 f"that are fused and the {P.n_members} members, got {got}; an estimator, which "
                 "fuses other samples later, takes one number a member."
             )
-        if not by_row and weights.shape != (P.n_members,):
+        if weights.ndim != 2 and weights.shape != (P.n_members,):
             raise ValueError(
                 f"weights must hold one number for each of the {P.n_members} members, got {got}."
             )
@@ -111,7 +113,7 @@ class WeightedFuser(Fuser):
         bad = ~np.isfinite(rows).all(axis=1) | (rows < 0).any(axis=1) | ~rows.any(axis=1)
         if bad.any():
             row = int(np.argmax(bad))
-            where = f" in any row, but row {row} is " if by_row else ", got "
+            where = f" in any row, but row {row} is " if weights.ndim == 2 else ", got "
             raise ValueError(
                 f"weights must be finite, not negative and not all zero{where}{rows[row]}."
             )
@@ -119,8 +121,7 @@ class WeightedFuser(Fuser):
     @property
     def _block_size(self) -> int:
         # Rows of weights belong to rows of predictions: they are not divided into blocks.
-        by_row = not isinstance(self.weights, str) and np.ndim(self.weights) == 2
-        return 1 << 62 if by_row else Fuser._block_size
+        return 1 << 62 if self._by_row else Fuser._block_size
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         if P.kind == "value":
@@ -268,9 +269,6 @@ class KOfN(VotingFuser, name="k_of_n"):
         self.k = k
         self.positive_class = positive_class
 
-    def _threshold(self, P: Predictions) -> float:
-        return float(self.k)
-
     def _check_parameters(self, P: Predictions) -> None:
         if isinstance(self.weights, str):
             raise ValueError(
@@ -284,32 +282,27 @@ class KOfN(VotingFuser, name="k_of_n"):
                 "one class alone; name all of them with classes=."
             )
         self._positive(P)
-        self._check_k(P)
-
-    def _check_k(self, P: Predictions) -> None:
-        total = P.n_members if self.weights is None else float(np.sum(self.weights, axis=-1).max())
+        plain = self.weights is None
+        total = P.n_members if plain else float(np.sum(self.weights, axis=-1).max())
         check_number(self.k, "k", low=0, closed="neither")
         if self.k > total * (1 + 1e-9):
-            unit = "members" if self.weights is None else "the sum of the weights"
+            unit = "members" if plain else "the sum of the weights"
             raise ValueError(f"k={self.k} asks for more votes than there are: {total:g} ({unit}).")
 
     def _positive(self, P: Predictions) -> int:
         if self.positive_class is None:
             return P.n_classes - 1
-        return int(
-            encode_labels(np.array([self.positive_class]), P.classes, "positive_class names")[0]
-        )
+        named = np.array([self.positive_class])
+        return int(encode_labels(named, P.classes, "positive_class names")[0])
 
-    def _counted_weight(self, P: Predictions) -> np.ndarray:
-        """What counts towards k: members that are not available, or have no weight, do not."""
-        return available_weight(P, self.weights)
+    def _counted(self, P: Predictions) -> tuple[np.ndarray, float]:
+        """The weight that counts towards k, none of members that are not available, and k."""
+        return available_weight(P, self.weights), float(self.k)
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         # Scores of different members are not comparable; their votes are.
         values = P.votes if P.kind == "score" else P.values
-        return k_of_n(
-            values, P.labels, self._counted_weight(P), self._threshold(P), self._positive(P)
-        )
+        return k_of_n(values, P.labels, *self._counted(P), self._positive(P))
 
 
 class _Unweighted(KOfN):
@@ -358,17 +351,11 @@ class And(_Unweighted, name="and"):
     array([[0.9, 0.1]])
     """
 
-    def _check_k(self, P: Predictions) -> None:
-        """All available members: there is no k."""
-
-    def _threshold(self, P: Predictions) -> float:
-        return float(P.n_members)
-
-    def _counted_weight(self, P: Predictions) -> np.ndarray:
+    def _counted(self, P: Predictions) -> tuple[np.ndarray, float]:
         # The available members weigh as much as all: the others do not prevent acceptance.
-        weight = super()._counted_weight(P)
+        weight, _ = super()._counted(P)
         total = weight.sum(axis=1, keepdims=True)
-        return weight * (P.n_members / np.where(total > 0, total, 1.0))
+        return weight * (P.n_members / np.where(total > 0, total, 1.0)), float(P.n_members)
 
 
 class StaticSelection(Fuser, name="static_selection"):

@@ -1,35 +1,20 @@
 """Looks into models: what their errors are made of, and how their members differ."""
 
-from covey.inspection._ambiguity import Ambiguity, ambiguity
-from covey.inspection._bias_variance import BiasVariance, bias_variance
+from covey.inspection._bias_variance import bias_variance
 from covey.inspection._bounds import (
-    Bound,
-    FusionBound,
-    OracleInterval,
     fusion_bound,
     held_out_bound,
     oracle_bounds,
     oracle_interval,
     vote_bound,
 )
-from covey.inspection._changes import (
-    Curve,
-    SmallestChange,
-    WhatIf,
-    curves,
-    smallest_change,
-    what_if,
-)
-from covey.inspection._contributions import Contributions, contributions, reasons
-from covey.inspection._diversity import MEASURES, Diversity, diversity
-from covey.inspection._effects import ColumnEffect, column_effect
-from covey.inspection._gate_share import GateShare, gate_share
-from covey.inspection._importance import Importance, column_importance
-from covey.inspection._loss_displays import (
-    AmbiguityDisplay,
-    BiasVarianceDisplay,
-    DartsDisplay,
-)
+from covey.inspection._changes import curves, smallest_change, what_if
+from covey.inspection._contributions import contributions, reasons
+from covey.inspection._diversity import diversity
+from covey.inspection._effects import column_effect
+from covey.inspection._fusion_loss import ambiguity, gate_share
+from covey.inspection._importance import column_importance
+from covey.inspection._loss_displays import AmbiguityDisplay, BiasVarianceDisplay, DartsDisplay
 from covey.inspection._member_displays import (
     CoSelectionDisplay,
     DecisionRegionsDisplay,
@@ -38,33 +23,18 @@ from covey.inspection._member_displays import (
     SizeDisplay,
     TrainingHistoryDisplay,
 )
-from covey.inspection._row_card import RowCard, row_card
+from covey.inspection._row_card import row_card
 
 __all__ = [
-    "MEASURES",
-    "Ambiguity",
     "AmbiguityDisplay",
-    "BiasVariance",
     "BiasVarianceDisplay",
-    "Bound",
     "CoSelectionDisplay",
-    "ColumnEffect",
-    "Contributions",
-    "Curve",
     "DartsDisplay",
     "DecisionRegionsDisplay",
-    "Diversity",
-    "FusionBound",
-    "GateShare",
-    "Importance",
     "ImportanceDisplay",
     "KappaErrorDisplay",
-    "OracleInterval",
-    "RowCard",
     "SizeDisplay",
-    "SmallestChange",
     "TrainingHistoryDisplay",
-    "WhatIf",
     "ambiguity",
     "bias_variance",
     "column_effect",

@@ -21,7 +21,8 @@ from covey._core.inspection.bias_variance import (
 )
 from covey._validation import check_choice, check_number
 from covey.inspection._training_sets import (
-    Purpose,
+    SPLIT,
+    TEST_SET,
     Run,
     Runs,
     Truth,
@@ -312,10 +313,10 @@ def bias_variance(
     elif y_test is not None:
         raise ValueError("y_test is given without X_test; give both or none.")
     elif callable(draw):
-        X_test, y_test = fresh_set(draw, loss, generator_for(seed, Purpose.TEST_SET))
+        X_test, y_test = fresh_set(draw, loss, generator_for(seed, TEST_SET))
     else:
         train_rows, test_rows = train_test_split(
-            np.arange(len(y)), test_size=test_size, random_state=generator_for(seed, Purpose.SPLIT)
+            np.arange(len(y)), test_size=test_size, random_state=generator_for(seed, SPLIT)
         )
         train_rows, test_rows = np.sort(train_rows), np.sort(test_rows)
         X_test, y_test = take_rows(X, test_rows), y[test_rows]
@@ -337,8 +338,10 @@ def bias_variance(
     runs = Runs(estimator, X, y, X_test, loss, draw, n_rows, seed).all(
         int(n_runs), n_jobs, verbose
     )
+    target = None
     if loss == "squared":
         predictions, main, row_terms = _squared(runs, y_test, known, noise)
+        target = np.asarray(y_test if known is None else known, dtype=np.float64)
     else:
         predictions, main, row_terms = _zero_one(runs, y, y_test, known, classes, decomposition)
     return BiasVariance(
@@ -348,15 +351,11 @@ def bias_variance(
         row_terms=row_terms,
         predictions=predictions,
         main_prediction=main,
-        target=_target(known, y_test) if loss == "squared" else None,
+        target=target,
         test_rows=test_rows,
         n_redrawn=sum(run.n_redrawn for run in runs),
         description=_description(estimator, loss, decomposition, draw, predictions.shape),
     )
-
-
-def _target(known: np.ndarray | None, y_test: Any) -> np.ndarray:
-    return np.asarray(y_test if known is None else known, dtype=np.float64)
 
 
 # -- what the user gave --------------------------------------------------------------------------
@@ -366,7 +365,7 @@ def _which_loss(estimator: Any, loss: str) -> str:
     check_choice(loss, "loss", ("auto", "squared", "zero_one"))
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(f"estimator must be an estimator with fit and predict, got {estimator!r}.")
-    name, own = type(estimator).__name__, None
+    name, own, kinds = type(estimator).__name__, None, {"zero_one": "classifier"}
     # An estimator of another library may have no tags; the loss that the user names is used.
     if hasattr(estimator, "__sklearn_tags__"):
         own = "zero_one" if is_classifier(estimator) else None
@@ -376,24 +375,18 @@ def _which_loss(estimator: Any, loss: str) -> str:
             f"{name} has no tag that makes it a classifier or a regressor; set loss to "
             "'zero_one' or 'squared'."
         )
-    if loss == "auto":
-        return own
-    if own not in (loss, None):
-        kind, needed = "regressor", "classifier"
-        if own == "zero_one":
-            kind, needed = needed, kind
+    if loss != "auto" and own not in (loss, None):
+        needed, kind = (kinds.get(one, "regressor") for one in (loss, own))
         raise ValueError(
             f"loss={loss!r} needs a {needed}, but {name} is a {kind}; use loss={own!r}."
         )
-    return loss
+    return own if loss == "auto" else loss
 
 
 # -- the terms -----------------------------------------------------------------------------------
 
 
-def _squared(
-    runs: list[Run], y_test: np.ndarray | None, known: np.ndarray | None, noise: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+def _squared(runs: list[Run], y_test: Any, known: Any, noise: Any) -> tuple:
     """Predictions, main prediction and the terms of each row, for squared loss."""
     target = y_test if known is None else known
     predictions = np.stack([_shaped(run.prediction, target.shape) for run in runs])
@@ -415,24 +408,22 @@ def _shaped(prediction: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return prediction
 
 
-def _zero_one(
-    runs: list[Run],
-    y: np.ndarray | None,
-    y_test: np.ndarray | None,
-    known: np.ndarray | None,
-    classes: ArrayLike | None,
-    decomposition: str,
-) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+def _zero_one(runs: list[Run], y: Any, y_test: Any, known: Any, classes: Any, how: str) -> tuple:
     """Predictions, main prediction and the terms of each row, for zero-one loss."""
     predictions = np.stack([column_or_1d(run.prediction) for run in runs])
     held = [y, y_test, predictions.ravel(), *(run.labels for run in runs)]
-    labels = _all_labels([labels for labels in held if labels is not None])
+    held = [labels for labels in held if labels is not None]
+    if len({isinstance(labels[:1].tolist()[0], str) for labels in held}) > 1:
+        raise ValueError(
+            "y, y_test and predictions hold words as well as numbers; give labels of one kind."
+        )
+    labels = np.unique(np.concatenate([np.unique(labels) for labels in held]))
     if known is None:
         probabilities = (y_test[:, None] == labels).astype(np.float64)
     else:
         labels, probabilities = _in_sorted_order(known, classes, labels)
     codes = np.searchsorted(labels, predictions)
-    if decomposition == "domingos":
+    if how == "domingos":
         terms = domingos_terms(codes, probabilities)
         further = ["unbiased_variance", "biased_variance", "net_variance", "noise", "noise_effect"]
     else:
@@ -453,9 +444,7 @@ def _row_terms(terms: Any, known: Any, further: list[str]) -> dict[str, np.ndarr
     }
 
 
-def _in_sorted_order(
-    probabilities: np.ndarray, classes: ArrayLike | None, seen: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _in_sorted_order(probabilities: np.ndarray, classes: Any, seen: np.ndarray) -> tuple:
     """The labels, sorted, and the columns of the probabilities in their order."""
     labels = seen if classes is None else column_or_1d(classes)
     if probabilities.shape[1] != len(labels):
@@ -473,15 +462,6 @@ def _in_sorted_order(
             "add it, with its column of truth."
         )
     return labels, probabilities[:, order]
-
-
-def _all_labels(arrays: list[np.ndarray]) -> np.ndarray:
-    """All labels, sorted; words and numbers do not mix."""
-    if len({isinstance(labels[:1].tolist()[0], str) for labels in arrays}) > 1:
-        raise ValueError(
-            "y, y_test and predictions hold words as well as numbers; give labels of one kind."
-        )
-    return np.unique(np.concatenate([np.unique(labels) for labels in arrays]))
 
 
 def _description(

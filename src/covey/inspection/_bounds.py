@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covey._core.fusion.constancy import oracle_members
+from covey._core.fusion.rules import oracle_members
 from covey._core.inspection import bounds as core
-from covey._core.inspection.loss_bounds import highest_mean
+from covey._core.inspection.bounds import highest_mean
 from covey._intervals import proportion_interval
 from covey._validation import check_choice, check_number, check_one_each
 from covey.fusers import Predictions
-from covey.inspection._ambiguity import Ambiguity, ambiguity
 from covey.inspection._diversity import complete_predictions
+from covey.inspection._fusion_loss import Ambiguity, ambiguity
 
 # A wrong class has at least the probability of the true one, which is then at most one half.
 _LOSS_OF_AN_ERROR = float(np.log(2.0))
@@ -419,12 +419,7 @@ class FusionBound:
 
 
 def fusion_bound(
-    ensemble: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    largest_loss: float = 5.0,
-    confidence: float = 0.95,
+    ensemble: Any, X: Any, y: ArrayLike, *, largest_loss: float = 5.0, confidence: float = 0.95
 ) -> FusionBound:
     r"""Bound the log-loss and the error of members fused by eq. (10), by a gate or by a mean.
 

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from covey._core.inspection import diversity as core
 from covey._validation import check_one_each, check_sample_weight
-from covey.fusers import Predictions, as_predictions
+from covey.fusers import Predictions
+from covey.fusers._predictions import as_predictions
 
 # So many of the members' numbers are held at once, which bounds the memory.
 _BLOCK_SIZE = 1 << 20

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from covey._core.limits import TINY
 from covey._validation import check_number, check_one_each
-from covey.inspection._ambiguity import Ambiguity, ambiguity
 from covey.inspection._bias_variance import AUTHORS, BiasVariance
 from covey.inspection._display import (
     BLUE,
@@ -23,6 +23,7 @@ from covey.inspection._display import (
     Display,
     checked_names,
 )
+from covey.inspection._fusion_loss import Ambiguity, ambiguity
 
 # In the order in which the terms are stacked.
 _TERMS = ("bias", "bias_and_noise", "variance", "net_variance", "noise", "noise_effect")
@@ -376,13 +377,13 @@ def _two_rows(rows: Sequence[int] | None, errors: list[np.ndarray]) -> list[int]
             raise ValueError(f"rows must be two different test rows, got {rows!r}.")
         return [int(check_number(row, "rows", low=0, high=n_test - 1, whole=True)) for row in rows]
     terms = [term for error in errors for term in (error.mean(0) ** 2, error.var(0))]
-    unlike = sum(np.abs(term - term.mean()) / max(term.mean(), 1e-300) for term in terms)
+    unlike = sum(np.abs(term - term.mean()) / max(term.mean(), TINY) for term in terms)
     typical = np.argsort(unlike, kind="stable")[: int(np.clip(n_test // 4, 2, 30))]
     # Rows that are predicted alike would line up all darts on the diagonal.
     alike = np.diag(np.full(len(typical), np.inf))
     for error in errors:
         deviation = error[:, typical] - error[:, typical].mean(axis=0)
-        size = np.maximum(np.sqrt((deviation**2).sum(axis=0)), 1e-300)
+        size = np.maximum(np.sqrt((deviation**2).sum(axis=0)), TINY)
         alike += np.abs(deviation.T @ deviation / np.outer(size, size))
     pair = np.unravel_index(alike.argmin(), alike.shape)
     return sorted(typical[list(pair)].tolist())

@@ -14,7 +14,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._validation import check_choice, check_number, check_one_each, check_sample_weight
-from covey.fusers import Fuser, encode_labels, make_fuser
+from covey.fusers import Fuser
+from covey.fusers._fixed import make_fuser
+from covey.fusers._predictions import encode_labels
 from covey.inspection._display import (
     BLUE,
     COLORS,

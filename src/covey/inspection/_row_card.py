@@ -181,12 +181,7 @@ _SIDES = ("because", "against")
 
 
 def row_card(
-    model: Any,
-    row: Any,
-    *,
-    to: Any = None,
-    fixed: Collection[Any] = (),
-    background: Any = None,
+    model: Any, row: Any, *, to: Any = None, fixed: Collection[Any] = (), background: Any = None
 ) -> RowCard:
     """What a model says of one row, why, how sure it is, and what would change the answer.
 

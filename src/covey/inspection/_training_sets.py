@@ -5,30 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
 
 from covey._blocks import take_rows
+from covey._models import with_seeds
 from covey._validation import check_labels, check_number
 
 # A training set of one class is no classification problem: it is drawn again, so many times.
 MAX_DRAWS = 100
 
-
-class Purpose(IntEnum):
-    """What a draw is for."""
-
-    SPLIT = 0
-    TRAINING_SET = 1
-    MODEL = 2
-    TEST_SET = 3
+# What draws are for.
+SPLIT, TRAINING_SET, MODEL, TEST_SET = range(4)
 
 
 def checked_rows(
@@ -82,10 +76,9 @@ def n_drawn(max_samples: Any, draw: str, n_rows: int) -> int:
     return int(check_number(max_samples, "max_samples", low=1, high=n_rows, whole=True))
 
 
-def generator_for(seed: int, purpose: Purpose, *position: int) -> np.random.RandomState:
-    """A generator that is a function of what it is for, so that no order of runs matters."""
-    sequence = np.random.SeedSequence([seed, purpose, *position])
-    return np.random.RandomState(np.random.MT19937(sequence))
+def generator_for(seed: int, *use: int) -> np.random.RandomState:
+    """A generator that is a function of its use and position, so that no order of runs matters."""
+    return np.random.RandomState(np.random.MT19937(np.random.SeedSequence([seed, *use])))
 
 
 def fresh_set(
@@ -137,9 +130,7 @@ class Runs:
         """Draw a training set, fit a clone on it and predict the test rows."""
         labels = None
         for attempt in range(MAX_DRAWS):
-            X, y = self._training_set(
-                generator_for(self.seed, Purpose.TRAINING_SET, number, attempt)
-            )
+            X, y = self._training_set(generator_for(self.seed, TRAINING_SET, number, attempt))
             if self.loss == "squared":
                 break
             labels = np.unique(y)
@@ -150,7 +141,8 @@ class Runs:
                 f"draw gave {MAX_DRAWS} training sets of one class only in a row; draw more rows, "
                 "or from rows of which more belong to the rare class."
             )
-        model = _seeded(self.estimator, generator_for(self.seed, Purpose.MODEL, number))
+        draw = generator_for(self.seed, MODEL, number).randint
+        model = with_seeds(self.estimator, lambda count: draw(2**31 - 1, size=count))
         model.fit(X, y)
         return Run(np.asarray(model.predict(self.X_test)), labels, attempt)
 
@@ -163,17 +155,6 @@ class Runs:
         else:
             rows = np.sort(generator.permutation(n_rows)[: self.n_rows])  # keeps the order of X
         return take_rows(self.X, rows), self.y[rows]
-
-
-def _seeded(estimator: BaseEstimator, generator: np.random.RandomState) -> BaseEstimator:
-    """A clone whose random states, nested ones included, are set."""
-    model = clone(estimator)
-    names = sorted(
-        name
-        for name in model.get_params(deep=True)
-        if name == "random_state" or name.endswith("__random_state")
-    )
-    return model.set_params(**{name: int(generator.randint(2**31 - 1)) for name in names})
 
 
 @dataclass(frozen=True)
@@ -246,9 +227,8 @@ class Truth:
             return None
         if np.ndim(self.noise_variance) == 0:
             return np.full(n_test, float(self.noise_variance))
-        noise = check_array(
-            self.noise_variance, dtype=np.float64, ensure_2d=False, input_name="noise_variance"
-        )
+        how = {"dtype": np.float64, "ensure_2d": False, "input_name": "noise_variance"}
+        noise = check_array(self.noise_variance, **how)
         if noise.shape != (n_test,):
             raise ValueError(
                 f"noise_variance must be a number or one for each of the {n_test} test rows, "

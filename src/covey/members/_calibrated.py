@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from covey._core.conformal import effective_weights, least_accuracy, upper_bound
+from covey._core.quantiles import effective_weights, least_accuracy, upper_bound
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
 from covey._state import Array, Index, OneOf, OrAbsent, Parts

@@ -15,7 +15,8 @@ from covey._decisions import decided
 from covey._devices import returned
 from covey._state import Labels
 from covey._validation import check_choice, check_number
-from covey.fusers import GatedGroups, Predictions, Product
+from covey.fusers import Predictions, Product
+from covey.fusers._gate import GatedGroups
 from covey.members._fused import FusedClassifier, accepts_dask
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearMember

@@ -12,7 +12,9 @@ from covey._columns import feature_names
 from covey._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
-    from covey.inspection import Contributions, Importance, SmallestChange, WhatIf
+    from covey.inspection._changes import SmallestChange, WhatIf
+    from covey.inspection._contributions import Contributions
+    from covey.inspection._importance import Importance
 
 
 class ExplainedRows:
@@ -39,8 +41,8 @@ class ExplainedRows:
     def importance_(self) -> Importance | None:
         """What the model loses where it does not know a column; None if no rows are known.
 
-        A `covey.inspection.Importance`, measured on rows that folds held out; of models without
-        folds on training rows, when it is first asked for. Its ``rows`` say on which.
+        An `Importance`, measured on rows that folds held out; of models without folds on training
+        rows, when it is first asked for. Its ``rows`` say on which.
         """
         check_is_fitted(self)
         if hasattr(self._importance_of_columns, "measured"):
@@ -87,7 +89,7 @@ class ExplainedRows:
 
         Returns
         -------
-        found : covey.inspection.Contributions
+        found : covey.inspection._contributions.Contributions
             ``found.baseline + found.values.sum(axis=1)`` is the prediction.
         """
         from covey.inspection import contributions
@@ -105,7 +107,7 @@ class ExplainedRows:
 
         Returns
         -------
-        found : covey.inspection.WhatIf
+        found : covey.inspection._changes.WhatIf
             ``before``, ``after``, and how far each change ``moved`` it.
         """
         from covey.inspection import what_if
@@ -136,7 +138,7 @@ class ExplainedRows:
 
         Returns
         -------
-        found : covey.inspection.SmallestChange or None
+        found : covey.inspection._changes.SmallestChange or None
             None if no such change was found.
         """
         from covey.inspection import smallest_change

@@ -196,7 +196,7 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
         ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and ``history_``, and its
         ``cv_results_`` have ``member``, ``log_loss``, ``weight``, ``seconds`` and, with
         ``scoring``, ``score``.
-    importance_ : covey.inspection.Importance
+    importance_ : covey.inspection._importance.Importance
         What the flock loses where it does not know a feature: the rise of the log-loss, with its
         95 % interval, the fall of accuracy, and which features stand in for each other. Measured
         on rows of ``out_of_fold_`` in the fit; without these on some training rows, when it is

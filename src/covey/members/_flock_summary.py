@@ -12,7 +12,8 @@ import numpy as np
 
 from covey._core.basis import Basis
 from covey._plain_words import plain_words
-from covey.fusers import Gate, GatedGroups
+from covey.fusers import Gate
+from covey.fusers._gate import GatedGroups
 
 WIDTH, HEIGHT = 100, 24
 # How long names may be: shorter ones are tried where a line would be too long.

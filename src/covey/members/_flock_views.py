@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from covey._columns import feature_names
 from covey._core.basis import Basis
-from covey._core.inspection.gate_share import divergences, gate_shares
+from covey._core.inspection.fusion_loss import divergences, gate_shares
 from covey.fusers import Predictions
 from covey.members._flock_summary import Origins
 

@@ -15,21 +15,15 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._blocks import quiet
-from covey._core.fusion.constancy import staged_oracle
+from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
 from covey._seen_columns import SeenColumns
 from covey._state import Array, Labels, OrAbsent, Record, Texts, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
-from covey.fusers import (
-    Fuser,
-    Oracle,
-    Predictions,
-    importance_frame,
-    make_fuser,
-    make_value_fuser,
-    stage_scores,
-)
+from covey.fusers import Fuser, Oracle, Predictions
+from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
+from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
 from covey.members._explained import ExplainedRows
 

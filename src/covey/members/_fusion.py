@@ -14,7 +14,9 @@ from covey._blocks import take_rows
 from covey._models import parameters_of_rows
 from covey._state import Model, OneOf, Parameter, refuse
 from covey._validation import check_flag, fitted_alone
-from covey.fusers import Fuser, Predictions, concatenated, member_values
+from covey.fusers import Fuser, Predictions
+from covey.fusers._outputs import member_values
+from covey.fusers._predictions import concatenated
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, Pairs, Regressors
 from covey.members._named import NamedMembers

@@ -18,16 +18,9 @@ from sklearn.utils.validation import (
 from covey._blocks import as_table, in_blocks
 from covey._models import classifies, regresses
 from covey._validation import check_labels, check_one_target, check_sample_weight
-from covey.fusers import (
-    Fuser,
-    Predictions,
-    common_kind,
-    gather,
-    make_fuser,
-    make_value_fuser,
-    member_output,
-    member_values,
-)
+from covey.fusers import Fuser, Predictions
+from covey.fusers._fixed import make_fuser, make_value_fuser
+from covey.fusers._outputs import common_kind, gather, member_output, member_values
 from covey.members._fused import check_numbers
 
 Pairs = list[tuple[str, Any]]

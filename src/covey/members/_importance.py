@@ -10,7 +10,7 @@ import numpy as np
 
 from covey._blocks import take_rows
 from covey._columns import feature_names, flip_units
-from covey._core.gating.groups import Groups
+from covey._core.gating.gate import Groups
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
 from covey._core.search.assembly import Flock
 from covey._folds import check_groups

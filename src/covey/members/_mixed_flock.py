@@ -19,7 +19,8 @@ from covey._models import weight_parameters
 from covey._scoring import make_scorer
 from covey._state import equal, refuse
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
+from covey.fusers import Fuser, Mean, Predictions
+from covey.fusers._outputs import gather, member_output, member_values
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
 from covey.members._fused import FusedEnsemble
 from covey.members._held_out import HeldOut

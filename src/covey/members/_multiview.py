@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -15,32 +16,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey._blocks import as_table, take_rows
+from covey._blocks import as_table, take_columns, take_rows
 from covey._core.fusion.views import order_of_queries
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, check_groups, make_folds
 from covey._validation import check_choice, check_number, check_sample_weight, fitted_alone
-from covey.fusers import Fuser, Mean, Predictions, common_kind, concatenated, make_fuser
+from covey.fusers import Fuser, Mean, Predictions
+from covey.fusers._fixed import make_fuser
+from covey.fusers._outputs import common_kind
+from covey.fusers._predictions import concatenated
+from covey.members import _views as views
 from covey.members._fused import FusedClassifier
-from covey.members._views import (
-    PARTITIONS,
-    ViewTrainingSet,
-    check_default_range,
-    check_members,
-    column_means,
-    encode_known,
-    fill_missing,
-    find_views,
-    labelled_rows,
-    member_names,
-    members_by_view,
-    missing_entries,
-    predict_views,
-    rows_with_views,
-    split_labelled,
-    take_columns,
-    takes_nan,
-)
 
 METHODS = ("co_training", "co_em", "supervised")
 STRATEGIES = ("conservative", "aggressive", "naive")
@@ -72,8 +58,9 @@ class MultiviewClassifier(FusedClassifier):
     views : dict, list or int, default=2
         A dict from names to columns: by names, numbers, a slice of either, a boolean mask, or
         a function of X such as scikit-learn's ``make_column_selector``. A list of such columns
-        makes "view 1", "view 2", ...; a number parts all columns into so many views. Columns
-        of no view are not used.
+        makes "view 1", "view 2", ...; a number deals all columns out to so many views, by chance:
+        every view gets some of everything and can decide alone, as teaching each other needs.
+        Columns of no view are not used.
     estimator : classifier, list, dict or None, default=None
         The members of every view: one, or a list of several; or a dict from views to these.
         None is a logistic regression of imputed (the mean) and standardised columns (sparse
@@ -83,13 +70,6 @@ class MultiviewClassifier(FusedClassifier):
         How to fuse: a name or an object of `covey.fusers`. With "k_of_n", k votes are needed
         however many members are available. For fusers that use X (gates and dynamic
         selection) a missing value is the mean of its column.
-    partition : {"random", "correlation"}, default="random"
-        How a number of views is found. "random" deals the columns out: every view gets some of
-        everything and can decide alone, as teaching each other needs. "correlation" puts
-        columns together that are correlated, by complete linkage of ``1 - |r|``: what
-        belongs together is easier to understand, but views may be of very different size.
-    disjoint : bool, default=False
-        Whether to refuse views that share a column.
     unlabeled_label : label or None, default=None
         What ``y`` holds where a label is not known, such as -1. NaN (or pandas' NA) stands for
         everything that is missing: None, NaN and NA. None: every entry of ``y`` is a label.
@@ -218,8 +198,6 @@ class MultiviewClassifier(FusedClassifier):
         estimator: Any = None,
         fuser: str | Fuser = "mean",
         *,
-        partition: str = "random",
-        disjoint: bool = False,
         unlabeled_label: Any = None,
         method: str | None = "co_training",
         agree: bool = True,
@@ -237,8 +215,6 @@ class MultiviewClassifier(FusedClassifier):
         self.views = views
         self.estimator = estimator
         self.fuser = fuser
-        self.partition = partition
-        self.disjoint = disjoint
         self.unlabeled_label = unlabeled_label
         self.method = method
         self.agree = agree
@@ -280,29 +256,30 @@ class MultiviewClassifier(FusedClassifier):
         X = self._check_table(X, reset=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        labelled = labelled_rows(y, self.unlabeled_label)
+        labelled = views.labelled_rows(y, self.unlabeled_label)
         weight = check_sample_weight(sample_weight, len(y))
         self._keep_seen(X, weight)
         self._keep_rows(X, y, weight)
-        self.classes_, codes = encode_known(y, labelled, weight, type(self).__name__)
+        self.classes_, codes = views.encode_known(y, labelled, weight, type(self).__name__)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        views = find_views(self, X, weight, seed)
+        names = getattr(self, "feature_names_in_", None)
+        columns = self.views_ = views.find_views(self.views, X, names, seed)
         if self.estimator is None:
-            check_default_range(X, getattr(self, "feature_names_in_", None), views)
-        unfitted = members_by_view(self.estimator, views, sparse=hasattr(X, "tocsr"), seed=seed)
-        names, self.member_views_ = member_names(unfitted)
+            views.check_default_range(X, names, columns)
+        sparse = hasattr(X, "tocsr")
+        unfitted = views.members_by_view(self.estimator, columns, sparse=sparse, seed=seed)
+        names, self.member_views_ = views.member_names(unfitted)
         self.kind_ = common_kind([one for view in unfitted.values() for one in view], names, fuser)
         method = "supervised" if labelled.all() or self.method is None else self.method
-        check_members(unfitted, method, sample_weight is not None, self.unlabeled_weight)
+        views.check_members(unfitted, method, sample_weight is not None, self.unlabeled_weight)
         if self.view_cost is not None:
-            checked_costs(self.view_cost, list(views))
-        self.views_ = views
-        training = ViewTrainingSet(
+            checked_costs(self.view_cost, list(columns))
+        training = views.ViewTrainingSet(
             self,
             method,
-            X=[take_columns(X, columns) for columns in views.values()],
+            X=[take_columns(X, own) for own in columns.values()],
             codes=codes,
-            present=rows_with_views(X, views),
+            present=views.rows_with_views(X, columns),
             weight=weight,
             classes=self.classes_,
             members=unfitted,
@@ -316,8 +293,8 @@ class MultiviewClassifier(FusedClassifier):
         self.named_estimators_ = dict(zip(names, self.estimators_, strict=True))
         self.support_ = np.zeros((len(names), X.shape[1]), dtype=bool)
         for row, view in zip(self.support_, self.member_views_, strict=True):
-            row[views[view]] = True
-        self._column_means = column_means(X, weight) if fuser.needs_X else None
+            row[columns[view]] = True
+        self._column_means = views.column_means(X, weight) if fuser.needs_X else None
         if fuser.learns:
             rows = np.flatnonzero(known & training.present.any(axis=1))
             folds = self._folds(training, X, y, rows, groups, seed)
@@ -336,7 +313,6 @@ class MultiviewClassifier(FusedClassifier):
         return self
 
     def _check_parameters(self) -> None:
-        check_choice(self.partition, "partition", PARTITIONS)
         if self.method is not None:
             check_choice(self.method, "method", METHODS)
         if isinstance(self.n_per_round, float | np.floating):
@@ -353,19 +329,14 @@ class MultiviewClassifier(FusedClassifier):
 
     def _check_table(self, X: Any, reset: bool) -> Any:
         """Frames as they are, for members that read them; all else as numbers."""
-        if hasattr(X, "columns"):
-            X = as_table(X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if reset and not X.shape[0]:
-                raise ValueError("Found array with 0 sample(s), but at least 1 is required.")
-            return X
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
-        )
+        if not hasattr(X, "columns"):
+            how = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
+            return validate_data(self, X, reset=reset, **how)
+        X = as_table(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
 
-    def _out_of_fold(
-        self, training: ViewTrainingSet, folds: list, used: np.ndarray
-    ) -> tuple[np.ndarray, Predictions]:
+    def _out_of_fold(self, training: Any, folds: list, used: np.ndarray) -> tuple:
         """Which labelled rows are held out, and what members taught without them predict."""
         unlabelled = used[training.codes[used] < 0]
         blocks = []
@@ -373,45 +344,28 @@ class MultiviewClassifier(FusedClassifier):
             rows = np.sort(np.concatenate([train, unlabelled]))
             fitted, _ = training.without_poor_views(train).fit(rows)
             by_view = dict(zip(training.members, fitted, strict=True))
-            views = [take_rows(view, test) for view in training.X]
-            present = training.present[test]
-            blocks.append(predict_views(by_view, views, present, self.classes_, self.kind_))
-        tests = np.concatenate([test for _, test in folds])
-        rows, first = np.unique(tests, return_index=True)
+            tables, present = [take_rows(X, test) for X in training.X], training.present[test]
+            blocks.append(views.predict_views(by_view, tables, present, self.classes_, self.kind_))
+        rows, first = np.unique(np.concatenate([test for _, test in folds]), return_index=True)
         return rows, concatenated(blocks).rows(first)
 
-    def _folds(
-        self,
-        training: ViewTrainingSet,
-        X: Any,
-        y: np.ndarray,
-        rows: np.ndarray,
-        groups: ArrayLike | None,
-        seed: int,
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _folds(self, training: Any, X: Any, y: Any, rows: Any, groups: Any, seed: int) -> list:
         """Pairs of labelled rows to learn from and labelled rows held out."""
         codes = training.codes
         groups = None if groups is None else check_groups(groups, len(codes))
         if not isinstance(self.cv, int | np.integer):
             # Where y holds nothing for a row, no splitter would accept y: it gets the positions
             # of the classes instead, and -1 for such a row.
-            shown = codes if missing_entries(y).any() else y
-            return split_labelled(self.cv, X, shown, rows, groups)
+            shown = codes if views.missing_entries(y).any() else y
+            return views.split_labelled(self.cv, X, shown, rows, groups)
         if np.bincount(codes[rows]).max() < 2:
             raise ValueError(
                 f"fuser={self.fuser!r} learns from rows that are held out, but no class has "
                 "two labelled rows; use a fixed rule such as 'mean'."
             )
-        folds = make_folds(
-            self.cv,
-            rows[:, None],
-            codes[rows],
-            training.weight[rows],
-            self.classes_,
-            groups=None if groups is None else groups[rows],
-            seed=seed,
-            n_repeats=1,
-        )
+        of = rows[:, None], codes[rows], training.weight[rows], self.classes_
+        groups = None if groups is None else groups[rows]
+        folds = make_folds(self.cv, *of, groups=groups, seed=seed, n_repeats=1)
         return [(rows[train], rows[test]) for train, test in folds]
 
     # -- predict -----------------------------------------------------------------------------
@@ -439,9 +393,9 @@ class MultiviewClassifier(FusedClassifier):
         fitted: dict[str, list] = {view: [] for view in self.views_}
         for view, member in zip(self.member_views_, self.estimators_, strict=True):
             fitted[view].append(member)
-        present = rows_with_views(X, self.views_)
-        views = [take_columns(X, columns) for columns in self.views_.values()]
-        return predict_views(fitted, views, present, self.classes_, kind or self.kind_)
+        present = views.rows_with_views(X, self.views_)
+        tables = [take_columns(X, columns) for columns in self.views_.values()]
+        return views.predict_views(fitted, tables, present, self.classes_, kind or self.kind_)
 
     def _member_values(self, X: Any) -> np.ndarray:
         """Probabilities if all members have them; NaN where a member's view is absent."""
@@ -451,7 +405,7 @@ class MultiviewClassifier(FusedClassifier):
 
     def _features(self, X: Any, fuser: Fuser) -> Any:
         """What a fuser sees of the rows: missing values are the means of their columns."""
-        return fill_missing(X, self._column_means) if fuser.needs_X else None
+        return views.fill_missing(X, self._column_means) if fuser.needs_X else None
 
     def _fused(self, X: Any) -> np.ndarray:
         return self._fuse_rows(self._predictions(X), X)
@@ -465,9 +419,7 @@ class MultiviewClassifier(FusedClassifier):
     def _importance(self, X: Any) -> np.ndarray:
         return self.fuser_.importance(self._predictions(X), self._features(X, self.fuser_))
 
-    def _stages(
-        self, P: Predictions, truth: np.ndarray, X: Any, weight: np.ndarray, fuser: Fuser
-    ) -> np.ndarray:
+    def _stages(self, P: Any, truth: Any, X: Any, weight: Any, fuser: Fuser) -> np.ndarray:
         return super()._stages(P, truth, self._features(X, fuser), weight, fuser)
 
     def __sklearn_tags__(self) -> Any:
@@ -477,23 +429,17 @@ class MultiviewClassifier(FusedClassifier):
         listed = (one if isinstance(one, list | tuple) else [one] for one in entries)
         members = [
             member
-            for several in listed
-            for member in several
+            for member in chain.from_iterable(listed)
             if hasattr(member, "__sklearn_tags__") and not isinstance(member, type)
         ]
         tags.input_tags.sparse = all(get_tags(member).input_tags.sparse for member in members)
-        tags.input_tags.allow_nan = all(takes_nan(member) for member in members)
+        tags.input_tags.allow_nan = all(views.takes_nan(member) for member in members)
         return tags
 
     # -- labels that would teach most ----------------------------------------------------------
 
     def query(
-        self,
-        X: Any,
-        n: int = 10,
-        *,
-        strategy: str = "conservative",
-        random_state: Any = None,
+        self, X: Any, n: int = 10, *, strategy: str = "conservative", random_state: Any = None
     ) -> np.ndarray:
         """The rows whose labels would teach the views most: co-testing.
 
@@ -543,9 +489,9 @@ class MultiviewClassifier(FusedClassifier):
         check_choice(strategy, "strategy", STRATEGIES)
         if len(self.views_) < 2:
             raise ValueError("query asks where views disagree, but there is one view only.")
-        views, present = self._by_view(self._check_rows(X))
-        draws = check_random_state(random_state).uniform(size=len(views))
-        return order_of_queries(views, present, strategy, draws)[:n]
+        by_view, present = self._by_view(self._check_rows(X))
+        draws = check_random_state(random_state).uniform(size=len(by_view))
+        return order_of_queries(by_view, present, strategy, draws)[:n]
 
     def _by_view(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """What the members of each view predict on average, (n, V, C), and who has which."""
@@ -603,25 +549,23 @@ class MultiviewClassifier(FusedClassifier):
         X, y = self._check_rows(X), np.asarray(y)
         check_consistent_length(X, y)
         P, costs = self._all_predictions(X), checked_costs(self.view_cost, list(self.views_))
-        found = []
-        for level in levels:
-            asked = self._views_asked(P, X, float(level))
+        cost, accuracy = np.empty((2, len(levels)))
+        for number, level in enumerate(levels.tolist()):
+            asked = self._views_asked(P, X, level)
             fused = self._fuse_rows(self._with_views(P, asked), X)
-            right = self.classes_[fused.argmax(axis=1)] == y
-            found.append((float((asked @ costs).mean()), float(right.mean())))
-        cost, accuracy = np.array(found).T
+            cost[number] = (asked @ costs).mean()
+            accuracy[number] = (self.classes_[fused.argmax(axis=1)] == y).mean()
         return Bunch(confidence=levels, cost=cost, accuracy=accuracy)
 
     def _views_asked(self, P: Predictions, X: Any, confidence: float) -> np.ndarray:
         """Which views are asked for each row, (n, V): no more of them once it is sure enough."""
         owner = self._owners()
-        views = range(len(self.views_))
-        has = np.stack([P.known[:, owner == view].any(axis=1) for view in views], axis=1)
+        each = range(len(self.views_))
+        has = np.stack([P.known[:, owner == view].any(axis=1) for view in each], axis=1)
         if self.view_cost is None:
             return has
         asked, unsure = np.zeros_like(has), np.ones(P.n_samples, dtype=bool)
-        costs = checked_costs(self.view_cost, list(self.views_))
-        for view in np.argsort(costs, kind="stable"):
+        for view in np.argsort(checked_costs(self.view_cost, list(self.views_)), kind="stable"):
             new = np.flatnonzero(unsure & has[:, view])
             if len(new):
                 asked[new, view] = True
@@ -631,23 +575,21 @@ class MultiviewClassifier(FusedClassifier):
 
     def _with_views(self, P: Predictions, asked: np.ndarray) -> Predictions:
         """The predictions of the members whose view is asked for a row."""
-        available = asked[:, self._owners()]
-        available = available & P.known
-        return Predictions(P.given, P.classes, P.names, P.kind, available=available, seen=P.seen)
+        return P.where(asked[:, self._owners()])
 
 
 def checked_costs(costs: Any, views: list[str]) -> np.ndarray:
     """The cost of each view, (V,), by a mapping from names or one number a view."""
     if isinstance(costs, Mapping):
-        for name in costs:
-            if name not in views:
-                raise ValueError(
-                    f"view_cost names the view {name!r}, which there is not; the views are "
-                    f"{', '.join(map(repr, views))}."
-                )
-        for name in views:
-            if name not in costs:
-                raise ValueError(f"view_cost has no cost of the view {name!r}; give one.")
+        strange = [name for name in costs if name not in views]
+        absent = [name for name in views if name not in costs]
+        if strange:
+            raise ValueError(
+                f"view_cost names the view {strange[0]!r}, which there is not; the views are "
+                f"{', '.join(map(repr, views))}."
+            )
+        if absent:
+            raise ValueError(f"view_cost has no cost of the view {absent[0]!r}; give one.")
         costs = [costs[name] for name in views]
     try:
         found = np.asarray(costs, dtype=np.float64)

@@ -11,20 +11,20 @@ from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design, sorted_columns
-from covey._core.fusion.constancy import (
+from covey._core.fusion.rules import (
     constant_by_counts,
     constant_by_spread,
     decision_counts,
 )
 from covey._core.gating.gate import GatedObjective, GatedRows, ValueLikelihood
 from covey._core.lbfgs import minimise
+from covey._core.losses import ValueLoss, weighted_quantile
 from covey._core.moments import moments
 from covey._core.search.block import extremes
 from covey._core.search.folds import ROWS_FOR_MEANS, RowSample, sampled_rows
 from covey._core.search.rows import Rung, SearchInMemory, SearchRows, in_blocks, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
-from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
 from covey._folds import check_groups, make_folds
 from covey._preparation import Preparation, Words, checked_table, needs_target, prepare

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from covey import _state as stored
+from covey._callbacks import keeps_what_is_found
 from covey._core.basis import Basis
 from covey._core.gating.gate import shrinkage
 from covey._core.search.assembly import Flock, OnFolds
@@ -24,10 +25,10 @@ from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._decisions import rare_class
 from covey._folds import check_cv_parameter
-from covey._interrupts import keeps_what_is_found
 from covey._state import refuse
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser, GatedGroups
+from covey.fusers import Fuser
+from covey.fusers._gate import GatedGroups
 from covey.members._held_out import HeldOut
 from covey.members._linear_flock import LinearFlock, ScaledColumns
 from covey.members._training_rows import TrainingRows

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from covey._core.value_losses import ValueLoss
+from covey._core.losses import ValueLoss
 from covey._validation import check_sample_weight
 from covey.members._training_rows import TrainingRows
 

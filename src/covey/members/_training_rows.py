@@ -9,8 +9,8 @@ import numpy as np
 
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.losses import ValueLoss, weighted_quantile
 from covey._core.search.rows import Rung, SearchRows
-from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey.fusers import Fuser, Gate
 
 

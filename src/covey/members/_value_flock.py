@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
+from covey._core.losses import ValueLoss
 from covey._core.search.families import REGRESSION
 from covey._core.softmax_linear import linear_logits
-from covey._core.value_losses import ValueLoss
 from covey._state import Number, Record
 from covey._validation import check_choice, check_number
-from covey.fusers import GatedGroups, Mean, Predictions
+from covey.fusers import Mean, Predictions
+from covey.fusers._gate import GatedGroups
 from covey.members._fused import FusedRegressor, accepts_dask
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearRegressionMember

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import count
 from numbers import Integral, Number
 from typing import Any, Self
 
@@ -26,24 +27,16 @@ from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
 from covey._columns import chosen_columns, label_of
-from covey._core.fusion.views import (
-    class_quotas,
-    co_em,
-    co_train,
-    correlation_partition,
-    correlations,
-    random_partition,
-)
+from covey._core.fusion.views import class_quotas, co_em, co_train
+from covey._core.limits import SQUARABLE
 from covey._core.random import Purpose, UniformRows
-from covey._models import classifies, fit_member, requesting_weights, weight_parameters
-from covey._validation import check_choice, check_labels
-from covey.fusers import Predictions, align_classes, member_output
+from covey._models import classifies, fit_member, requesting_weights, weight_parameters, with_seeds
+from covey._validation import check_labels
+from covey.fusers import Predictions
+from covey.fusers._outputs import member_output
+from covey.fusers._predictions import align_classes
 from covey.members._ranges import check_range
 
-PARTITIONS = ("random", "correlation")
-
-# The square of this, and of its inverse, is a float with some room for sums.
-_LARGEST = 1e150
 # scikit-learn's MaxAbsScaler takes a column for zeros if nothing in it is as large as this.
 _SMALLEST_SPARSE = 10 * float(np.finfo(np.float64).eps)
 
@@ -51,12 +44,10 @@ _SMALLEST_SPARSE = 10 * float(np.finfo(np.float64).eps)
 # -- columns ------------------------------------------------------------------------------------
 
 
-def find_views(model: Any, X: Any, weight: np.ndarray, seed: int) -> dict[str, np.ndarray]:
-    """The views that a model's parameters ask for, from their names to column positions."""
-    views, names = model.views, getattr(model, "feature_names_in_", None)
+def find_views(views: Any, X: Any, names: np.ndarray | None, seed: int) -> dict[str, np.ndarray]:
+    """The views that a user asks for, from their names to column positions."""
     if isinstance(views, Integral) and not isinstance(views, bool):
-        parted = _parted(int(views), X, names, weight, model.partition, seed)
-        return {f"view {k}": columns for k, columns in enumerate(parted, start=1)}
+        return _dealt(int(views), X.shape[1], seed)
     if not isinstance(views, Mapping | list | tuple):
         raise TypeError(
             "views must be a dict from names to columns, a list of such columns, or a number of "
@@ -67,7 +58,6 @@ def find_views(model: Any, X: Any, weight: np.ndarray, seed: int) -> dict[str, n
     if not views:
         raise ValueError("views is empty; give at least one view.")
     found: dict[str, np.ndarray] = {}
-    owner: dict[int, str] = {}
     for view, columns in views.items():
         if not isinstance(view, str):
             raise TypeError(f"views must be named by str, got {view!r}.")
@@ -79,26 +69,11 @@ def find_views(model: Any, X: Any, weight: np.ndarray, seed: int) -> dict[str, n
             if position in positions[:place]:
                 raise ValueError(f"{which} names column {label_of(position, names)} twice.")
         found[view] = np.array(positions)
-        for column in found[view].tolist():
-            if model.disjoint and column in owner:
-                raise ValueError(
-                    f"disjoint=True asks for views that share no column, but column "
-                    f"{label_of(column, names)} is in view {owner[column]!r} and in view {view!r}."
-                )
-            owner[column] = view
     return found
 
 
-def _parted(
-    n_views: int,
-    X: Any,
-    names: np.ndarray | None,
-    weight: np.ndarray,
-    partition: str,
-    seed: int,
-) -> list[np.ndarray]:
-    check_choice(partition, "partition", PARTITIONS)
-    n_features = X.shape[1]
+def _dealt(n_views: int, n_features: int, seed: int) -> dict[str, np.ndarray]:
+    """All columns, dealt out to views like cards."""
     if n_views < 1:
         raise ValueError(f"views must be at least 1, got {n_views}.")
     if n_views > n_features:
@@ -106,35 +81,11 @@ def _parted(
             f"views={n_views} asks for {n_views} disjoint views, but X has {n_features} "
             "feature(s); ask for fewer views."
         )
-    if n_views == 1:
-        return [np.arange(n_features)]
-    if partition == "random":
-        draws = UniformRows(seed, Purpose.START, 0, 0, 1).read(0, n_features)[:, 0]
-        return sorted(random_partition(draws, n_views), key=lambda columns: columns[0])
-    X = X.toarray() if hasattr(X, "tocsr") else X
-    numbers = np.empty(X.shape)
-    for column in range(n_features):
-        try:
-            entries = X.iloc[:, column] if hasattr(X, "iloc") else X[:, column]
-            numbers[:, column] = np.asarray(entries, dtype=np.float64)
-            problem = "infinity; impute it, or drop the row or column"
-        except (TypeError, ValueError):
-            problem = "none; use partition='random', or name the views"
-            numbers[:, column] = np.inf
-        if np.isinf(numbers[:, column]).any():
-            raise ValueError(
-                "partition='correlation' compares numbers, but column "
-                f"{label_of(column, names)} holds {problem}."
-            )
-    return correlation_partition(correlations(numbers, weight), n_views)
-
-
-def take_columns(X: Any, columns: np.ndarray) -> Any:
-    """Some columns of an array, sparse matrix or data frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[:, columns]
-    plain = isinstance(X, np.ndarray) or hasattr(X, "tocsr")
-    return X[:, columns if plain else columns.tolist()]
+    draws = UniformRows(seed, Purpose.START, 0, 0, 1).read(0, n_features)[:, 0]
+    order = np.argsort(draws, kind="stable")
+    dealt = [np.sort(order[view::n_views]) for view in range(n_views)]
+    dealt.sort(key=lambda columns: columns[0])
+    return {f"view {k}": columns for k, columns in enumerate(dealt, start=1)}
 
 
 # -- missing values -----------------------------------------------------------------------------
@@ -154,16 +105,16 @@ def missing_values(X: Any) -> np.ndarray | None:
     elif isinstance(X, np.ndarray):
         missing = X != X
     else:
-        columns = [missing_entries(np.asarray(X[:, column])) for column in range(X.shape[1])]
-        missing = np.stack(columns, axis=1)
+        columns = (np.asarray(X[:, column]) for column in range(X.shape[1]))
+        missing = np.stack([missing_entries(column) for column in columns], axis=1)
     return missing if missing.any() else None
 
 
 def missing_entries(values: np.ndarray) -> np.ndarray:
     """Where an array holds nothing: None, NaN or pandas' NA."""
-    if values.dtype.kind == "O":
-        return np.array([_is_missing(value) for value in values], dtype=bool)
-    return values != values
+    if values.dtype.kind != "O":
+        return values != values
+    return np.array([_is_missing(value) for value in values], dtype=bool)
 
 
 def _is_missing(value: Any) -> bool:
@@ -224,8 +175,7 @@ def labelled_rows(y: np.ndarray, unlabeled_label: Any) -> np.ndarray:
             )
         unlabelled = False if unlabeled_label is None else y == unlabeled_label
     # NumPy makes strings of numbers that stand among strings.
-    other_kind = unlabeled_label is not None and not isinstance(unlabeled_label, str)
-    written = str(unlabeled_label)
+    other_kind, written = not isinstance(unlabeled_label, str | None), str(unlabeled_label)
     if other_kind and any(isinstance(label, str) and label == written for label in y):
         raise ValueError(
             f"unlabeled_label={unlabeled_label!r} is no string, but y holds strings, "
@@ -276,49 +226,34 @@ def members_by_view(
         )
     if not isinstance(given, Mapping):
         given = dict.fromkeys(views, given)
-    unknown = [f"names {name!r}" for name in given if name not in views]
-    problems = unknown + [f"lacks {name!r}" for name in views if name not in given]
+    problems = [f"names {name!r}" for name in given if name not in views]
+    problems += [f"lacks {name!r}" for name in views if name not in given]
     if problems:
         raise ValueError(
             f"estimator {problems[0]}; it must have members for each of the views "
             f"{', '.join(map(repr, views))}."
         )
     found: dict[str, list] = {}
-    number = 0
+    numbers = count()
     for view in views:
         members = given[view] if isinstance(given[view], list | tuple) else [given[view]]
         if not members:
             raise ValueError(f"estimator has no member for the view {view!r}.")
-        found[view] = []
         for member in members:
             if not classifies(member):
                 raise ValueError(
                     f"estimator must be classifiers, but for the view {view!r} it has {member!r}."
                 )
-            found[view].append(_seeded(member, seed, number))
-            number += 1
+            states = np.random.SeedSequence([seed, next(numbers)]).generate_state
+            found.setdefault(view, []).append(
+                with_seeds(member, lambda n, made=states: made(n) % 2**31, unset=True)
+            )
     return found
-
-
-def _seeded(member: Any, seed: int, number: int) -> Any:
-    """A copy whose random states that are None are a function of the ensemble's seed."""
-    member = clone(member)
-    if not hasattr(member, "get_params"):
-        return member
-    unset = sorted(
-        name
-        for name, value in member.get_params(deep=True).items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    )
-    states = np.random.SeedSequence([seed, number]).generate_state(max(1, len(unset)))
-    return member.set_params(
-        **{name: int(state % 2**31) for name, state in zip(unset, states, strict=False)}
-    )
 
 
 def check_default_range(X: Any, names: np.ndarray | None, views: Mapping[str, Any]) -> None:
     """Refuse columns that the default member cannot scale."""
-    smallest, largest, reader = 1 / _LARGEST, _LARGEST, "the default member, which squares them,"
+    smallest, largest, reader = 1 / SQUARABLE, SQUARABLE, "the default member, which squares them,"
     if hasattr(X, "tocsr"):
         smallest, largest = _SMALLEST_SPARSE, np.inf
         reader = "the default member of sparse rows"
@@ -351,8 +286,6 @@ def check_members(
     members: Mapping[str, list], method: str, weighted: bool, unlabeled_weight: float
 ) -> None:
     """Refuse members that cannot be used by the method that unlabelled rows are used by."""
-    names, _ = member_names(members)
-    pairs = zip(names, (member for view in members.values() for member in view), strict=True)
     teaches = method != "supervised"
     if teaches and len(members) < 2:
         raise ValueError(
@@ -360,11 +293,11 @@ def check_members(
             "use method='supervised', or more views."
         )
     why = ""
-    if not weighted and method == "co_em":
-        why = ", which co-EM needs"
-    elif not weighted:
-        why = f", which unlabeled_weight={unlabeled_weight} needs; use 1"
-    for name, member in pairs:
+    if not weighted:
+        needed = f"unlabeled_weight={unlabeled_weight} needs; use 1"
+        why = ", which co-EM needs" if method == "co_em" else f", which {needed}"
+    every = (member for view in members.values() for member in view)
+    for name, member in zip(member_names(members)[0], every, strict=True):
         if teaches and not hasattr(member, "predict_proba"):
             raise ValueError(
                 f"method={method!r} compares how sure views are, but the member {name!r} has "
@@ -382,12 +315,11 @@ def takes_nan(member: Any) -> bool:
     if not isinstance(member, Pipeline):
         return get_tags(member).input_tags.allow_nan
     for _, step in member.steps:
-        if step is None or isinstance(step, str):
-            continue
-        if not takes_nan(step):
-            return False
-        if type(step).__module__.startswith("sklearn.impute"):
-            break
+        if step is not None and not isinstance(step, str):
+            if not takes_nan(step):
+                return False
+            if type(step).__module__.startswith("sklearn.impute"):
+                break
     return True
 
 
@@ -410,12 +342,10 @@ class ViewTrainingSet:
     weight: np.ndarray  # (n,)
     classes: np.ndarray
     members: dict[str, list]  # the unfitted members of each view
-    # The rows' turns in which co-training takes them into its pool.
-    turn: np.ndarray
-    fitted: list[list] = field(init=False)
+    turn: np.ndarray  # in which co-training takes rows into its pool
 
     def __post_init__(self) -> None:
-        self.fitted = [[None] * len(members) for members in self.members.values()]
+        self.fitted: list[list] = [[None] * len(members) for members in self.members.values()]
 
     def check_classes(self, rows: np.ndarray) -> None:
         """Refuse views whose members would see fewer than two classes."""
@@ -437,13 +367,12 @@ class ViewTrainingSet:
     def fit(self, rows: np.ndarray) -> tuple[list[list], int]:
         """Members of each view, fitted on some rows, and how many rounds it took."""
         model, codes = self.model, self.codes[rows]
-        share = np.where(codes < 0, model.unlabeled_weight, 1.0)
         part = replace(
             self,
             X=self.X if len(rows) == len(self.codes) else [take_rows(one, rows) for one in self.X],
             codes=codes,
             present=self.present[rows],
-            weight=self.weight[rows] * share,
+            weight=self.weight[rows] * np.where(codes < 0, model.unlabeled_weight, 1.0),
         )
         known = (part._fit_view, codes, part.present, part.weight)
         rounds, agree, n_iter = model.max_iter, bool(model.agree), 1
@@ -455,12 +384,10 @@ class ViewTrainingSet:
         elif self.method == "co_em":
             _, n_iter = co_em(*known, len(self.classes), rounds, model.tol, agree)
         else:
-            hard = np.flatnonzero(codes >= 0)
+            hard, unlabelled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
             frequency = np.bincount(codes[hard], part.weight[hard], len(self.classes))
-            count, unlabelled = model.n_per_round, np.flatnonzero(codes < 0)
-            if isinstance(count, float | np.floating):
-                count = count * len(unlabelled)
-            quota = class_quotas(frequency, count)
+            share = isinstance(model.n_per_round, float | np.floating)
+            quota = class_quotas(frequency, model.n_per_round * (len(unlabelled) if share else 1))
             order = unlabelled[np.argsort(self.turn[rows][unlabelled], kind="stable")]
             _, n_iter = co_train(*known, quota, order, model.pool_size, rounds, agree)
         return part.fitted, n_iter
@@ -478,9 +405,9 @@ class ViewTrainingSet:
         ]
         fitted = Parallel(n_jobs=self.model.n_jobs)(
             delayed(_fit)(
-                member, views[view], take_rows(self.X[view], rows), self.classes[codes], weight
+                member, views[view], take_rows(self.X[view], rows), self.classes[y], weight
             )
-            for view, _, member, rows, codes, weight in parts
+            for view, _, member, rows, y, weight in parts
         )
         for (view, number, *_), member in zip(parts, fitted, strict=True):
             self.fitted[view][number] = member
@@ -504,17 +431,16 @@ class ViewTrainingSet:
 
 def _fit(unfitted: Any, view: str, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
     """A fitted copy; all steps of a pipeline get the weights, if they take any."""
-    member = clone(unfitted)
-    routed = get_config()["enable_metadata_routing"]
+    member, routed = clone(unfitted), get_config()["enable_metadata_routing"]
     with explaining(X, view):
         if weight is None or routed or not isinstance(member, Pipeline):
             return fit_member(member, view, X, y, weight)
-        weighted = [
-            name
+        taking = [
+            f"{name}__sample_weight"
             for name, step in member.steps
             if hasattr(step, "fit") and has_fit_parameter(step, "sample_weight")
         ]
-        return member.fit(X, y, **{f"{name}__sample_weight": weight for name in weighted})
+        return member.fit(X, y, **dict.fromkeys(taking, weight))
 
 
 def predict_views(
@@ -537,18 +463,13 @@ def predict_views(
         rows = np.flatnonzero(present[:, position[view]])
         if member is None or not len(rows):
             continue
-        table = take_rows(X[position[view]], rows)
-        available[rows, k] = True
+        table, available[rows, k] = take_rows(X[position[view]], rows), True
         with explaining(table, view):
             values[rows, k], seen[k] = member_output(member, table, classes, kind, view)
-    P = Predictions(
-        classes[values] if kind == "label" else values,
-        classes,
-        names,
-        kind,
-        available=None if available.all() else available,
-        seen=None if kind == "label" or seen.all() else seen,
-    )
+    known = None if available.all() else available
+    seen = None if kind == "label" or seen.all() else seen
+    values = classes[values] if kind == "label" else values
+    P = Predictions(values, classes, names, kind, available=known, seen=seen)
     P.check_probabilities()
     return P
 
@@ -564,8 +485,7 @@ def explaining(table: Any, view: str) -> Iterator[None]:
             raise ValueError(
                 f"A member of the view {view!r} cannot work with these rows: {error}"
             ) from error
-        names = getattr(table, "columns", None)
-        column = int(missing.any(axis=0).argmax())
+        names, column = getattr(table, "columns", None), int(missing.any(axis=0).argmax())
         owner = "its column" if names is None else "column"
         label = label_of(column, None if names is None else list(names))
         raise ValueError(

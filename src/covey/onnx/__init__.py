@@ -31,7 +31,7 @@ try:
 
     import onnx
     from covey.onnx._converters import CONVERTERS, register
-    from covey.onnx._fusers import check_fuser
+    from covey.onnx._fusers import check_encodings, check_fuser
     from covey.onnx._graph import labels_of, thawed
     from covey.onnx._preparation import (
         coded_rows,
@@ -40,7 +40,6 @@ try:
         joined,
         preparation_of,
     )
-    from covey.onnx._stacks import check_encodings
 except ModuleNotFoundError as error:
     raise ImportError(
         f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'

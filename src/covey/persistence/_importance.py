@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from covey._columns import feature_names
-from covey.inspection import Importance
+from covey.inspection._importance import Importance
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
 

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey import __version__
 from covey._plain_words import one_line
-from covey.evaluation import Evaluation, answers, evaluate
+from covey.evaluation import Evaluation, evaluate
 from covey.evaluation import _sentences as sentences
 from covey.evaluation._evaluate import by_own_rows
+from covey.evaluation._sentences import answers
 
 # How many features or classes are named, and how many parameters a table has.
 _MOST_NAMED, _LONGEST_VALUE = 40, 80

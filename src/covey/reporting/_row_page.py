@@ -10,7 +10,8 @@ import numpy as np
 from covey import __version__
 from covey._plain_words import reason_words, value_words
 from covey._templates import Markup, environment
-from covey.inspection import Curve, RowCard
+from covey.inspection._changes import Curve
+from covey.inspection._row_card import RowCard
 from covey.reporting._drawing import Bar, bars, sparkline
 from covey.reporting._report import Report
 from covey.reporting._words import described

@@ -11,9 +11,11 @@ from sklearn.tree import DecisionTreeClassifier
 from covey._columns import column_positions
 from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
+from covey._models import fit_member
 from covey._validation import check_number
-from covey.fusers import Fuser, member_output
-from covey.rivals._learners import RivalOfLearners, fitted
+from covey.fusers import Fuser
+from covey.fusers._outputs import member_output
+from covey.rivals._learners import RivalOfLearners
 
 # What a probability of zero counts as before it is inverted.
 SMALL_PROBABILITY = 1e-6
@@ -138,20 +140,17 @@ class DecorateClassifier(RivalOfLearners):
         self.random_state = random_state
 
     def _check_parameters(self):
-        check_number(self.n_estimators, "n_estimators", low=1, whole=True)
-        check_number(self.max_iter, "max_iter", low=1, whole=True)
+        for name in ("n_estimators", "max_iter"):
+            check_number(getattr(self, name), name, low=1, whole=True)
         check_number(self.artificial_size, "artificial_size", low=0, high=1_000, closed="right")
         self._check_learner()
 
     def _check_training_data(self, X, y, sample_weight):
         _refuse_sparse(X)
         X, codes, weight = super()._check_training_data(X, y, sample_weight)
-        self._nominal = column_positions(
-            [] if self.categorical_features is None else self.categorical_features,
-            "categorical_features",
-            self.n_features_in_,
-            getattr(self, "feature_names_in_", None),
-        )
+        nominal = [] if self.categorical_features is None else self.categorical_features
+        names = getattr(self, "feature_names_in_", None)
+        self._nominal = column_positions(nominal, "categorical_features", X.shape[1], names)
         return X, codes, weight
 
     def _check_rows(self, X):
@@ -168,22 +167,18 @@ class DecorateClassifier(RivalOfLearners):
         # The sum of the members' probabilities; the mean of them is what the ensemble predicts.
         total, best = np.zeros((len(X), len(counts))), np.inf
         while len(members) < self.n_estimators and len(errors) < self.max_iter:
-            iteration = len(errors)
-            rows, labels = X, codes
+            at, rows, labels = (self._seed, len(errors)), X, codes
             if members:
-                extra = artificial_rows(
-                    X, weight, self._nominal, self._seed, iteration, n_artificial
-                )
+                extra = artificial_rows(X, weight, self._nominal, *at, n_artificial)
                 thought = sum(self._probabilities(one, extra) for one in members) / len(members)
-                opposed = opposed_labels(thought, counts > 0, self._seed, iteration)
+                opposed = opposed_labels(thought, counts > 0, *at)
                 rows, labels = np.concatenate([X, extra]), np.concatenate([codes, opposed])
             given = np.concatenate([weight, weight_of_class[labels[len(X) :]]])
-            member = fitted(
-                self._copy(_MEMBER_SEED, iteration, every=True),
-                rows,
-                self.classes_[labels],
-                # Ones are what members without sample_weight have anyway.
-                None if (given == 1).all() else given,
+            # Ones are what members without sample_weight have anyway.
+            given = None if (given == 1).all() else given
+            learner = self._copy(_MEMBER_SEED, len(errors), every=True)
+            member = fit_member(
+                learner, type(learner).__name__, rows, self.classes_[labels], given
             )
             candidate = total + self._probabilities(member, X)
             errors.append(float(weight @ (candidate.argmax(axis=1) != codes) / weight.sum()))

@@ -142,25 +142,25 @@ class DiverseMaxEntClassifier(Rival):
         self.random_state = random_state
 
     def _check_parameters(self):
-        check_number(self.n_estimators, "n_estimators", low=1, whole=True)
+        for name in ("n_estimators", "max_iter"):
+            check_number(getattr(self, name), name, low=1, whole=True)
         check_choice(self.diversity, "diversity", ("cross_correlation", "kl"))
         check_number(self.diversity_weight, "diversity_weight", low=0)
-        check_number(self.alpha, "alpha", low=0, closed="neither")
-        check_number(self.max_iter, "max_iter", low=1, whole=True)
-        check_number(self.tol, "tol", low=0, closed="neither")
+        for name in ("alpha", "tol"):
+            check_number(getattr(self, name), name, low=0, closed="neither")
 
     def _grow(self, X, codes, sample_weight, groups):
         # Rows without weight do not count; the others are sorted by class.
         order = np.argsort(codes, kind="stable")
         order = order[sample_weight[order] > 0]
-        weight = sample_weight[order]
+        weight, n_classes = sample_weight[order], len(self.classes_)
         sparse = hasattr(X, "tocsr")
         columns = X.tocsr()[order].tocsc() if sparse else np.array(X[order].T, order="C")
         self.mean_, deviation = moments(columns, weight)
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
         objective = DiverseMaxEnt(
             Design(columns, self.mean_[None, :], self.scale_[None, :]),
-            class_blocks(np.bincount(codes[order], minlength=len(self.classes_))),
+            class_blocks(np.bincount(codes[order], minlength=n_classes)),
             weight / weight.sum(),
             float(self.alpha),
             self.diversity,
@@ -168,13 +168,10 @@ class DiverseMaxEntClassifier(Rival):
         )
         members: list[MaxEntMember] = []
         for _ in range(self.n_estimators):
-            starts = [np.zeros((1, len(self.classes_) * (len(self.mean_) + 1)))]
+            starts = [np.zeros((1, n_classes * (len(self.mean_) + 1)))]
             starts += [first.x for first in members[:1]]
-            member = objective.grow(
-                np.concatenate(starts), max_iter=int(self.max_iter), tol=float(self.tol)
-            )
-            objective.see(member.x)
-            members.append(member)
+            members.append(objective.grow(np.concatenate(starts), int(self.max_iter), self.tol))
+            objective.see(members[-1].x)
         unfinished = sum(not member.converged for member in members)
         if unfinished:
             warnings.warn(
@@ -183,23 +180,22 @@ class DiverseMaxEntClassifier(Rival):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        found = np.stack([member.x.reshape(len(self.classes_), -1) for member in members])
+        found = np.stack([member.x.reshape(n_classes, -1) for member in members])
         self.coef_ = found[:, :, :-1] / self.scale_
         # A constant column, once centred, is zero but for rounding.
         self.coef_[:, :, deviation == 0] = 0.0
-        features = np.arange(self.n_features_in_)
-        check_coefficients(self.coef_, features, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        check_coefficients(self.coef_, np.arange(self.n_features_in_), names)
         self.intercept_ = found[:, :, -1] - self.coef_ @ self.mean_
         self.n_estimators_ = len(members)
-        self.diversity_ = np.array([member.diversity for member in members])
-        self.log_likelihood_ = np.array([member.log_likelihood for member in members])
-        self.n_iter_ = np.array([member.n_iter for member in members])
+        self.diversity_, self.log_likelihood_, self.n_iter_ = (
+            np.array([getattr(member, name) for member in members])
+            for name in ("diversity", "log_likelihood", "n_iter")
+        )
 
     def _predictions(self, X):
-        # Classes first: (C, K, n).
-        logs = log_softmax(
-            linear_logits(X, self.coef_.transpose(1, 0, 2), self.intercept_.T)
-        ).transpose(2, 1, 0)
+        logits = linear_logits(X, self.coef_.transpose(1, 0, 2), self.intercept_.T)  # (C, K, n)
+        logs = log_softmax(logits).transpose(2, 1, 0)
         return Predictions(np.exp(logs), self.classes_, log_values=logs)
 
     @property
@@ -306,7 +302,7 @@ class DiverseMaxEnt:
         gradient = np.concatenate([by_theta, by_intercept[:, :, None]], axis=2)
         return log_likelihood, diversity, objective, gradient.transpose(1, 0, 2).reshape(x.shape)
 
-    def grow(self, starts: np.ndarray, *, max_iter: int, tol: float) -> MaxEntMember:
+    def grow(self, starts: np.ndarray, max_iter: int, tol: float) -> MaxEntMember:
         """Climb J from several starts (R, C * (D + 1)) at once; keep the first of the best ends.
 
         With the weight of diversity J has more than one maximum. The climb ends when no entry of
@@ -315,19 +311,14 @@ class DiverseMaxEnt:
         """
 
         def descent(x: Any, runs: Any) -> tuple[np.ndarray, np.ndarray]:
-            _, _, objective, gradient = self.terms(x)
-            return -objective, -gradient
+            return tuple(-term for term in self.terms(x)[2:])
 
         found = minimise(descent, starts, max_iter=max_iter, tol=tol)
         # Ends that differ by rounding are the same one; the first of them is kept.
         best = int(np.argmax(-found.value > -found.value.min() - 1e-10))
         x = found.x[best : best + 1]
         log_likelihood, diversity, _, gradient = self.terms(x)
-        return MaxEntMember(
-            x,
-            float(log_likelihood[0]),
-            float(diversity[0]) if self.n_seen else float("nan"),
-            int(found.n_iter[best]),
-            # A run that rounding or max_iter ended close to the maximum has arrived, too.
-            bool(found.converged[best]) or float(np.abs(gradient).max()) <= 100 * tol,
-        )
+        # A run that rounding or max_iter ended close to the maximum has arrived, too.
+        arrived = bool(found.converged[best]) or float(np.abs(gradient).max()) <= 100 * tol
+        apart = float(diversity[0]) if self.n_seen else float("nan")
+        return MaxEntMember(x, float(log_likelihood[0]), apart, int(found.n_iter[best]), arrived)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from covey._blocks import checked_numbers, in_blocks, training_table
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_groups
-from covey._models import classifies, fit_member
-from covey._validation import check_labels, check_sample_weight, one_fit_at_once
-from covey.fusers import common_kind, gather, make_fuser, member_output
+from covey._models import classifies, with_seeds
+from covey._validation import check_labels, check_sample_weight, fitted_alone
+from covey.fusers._fixed import make_fuser
+from covey.fusers._outputs import common_kind, gather, member_output
 from covey.members import FusedClassifier
 from covey.members._held_out import held_out_rows
 from covey.members._targets import check_two_classes
@@ -35,15 +34,14 @@ class Rival(FusedClassifier):
     _has_folds = False  # whether groups of rows matter to it
 
     @abstractmethod
-    def _check_parameters(self) -> None:
+    def _check_parameters(self):
         """Refuse parameters that make no sense, before any data is read."""
 
     @abstractmethod
-    def _grow(
-        self, X: Any, codes: np.ndarray, sample_weight: np.ndarray, groups: np.ndarray | None
-    ) -> None:
+    def _grow(self, X, codes, sample_weight, groups):
         """Train the members on X, (n, D) of float64, whose classes are given as positions."""
 
+    @fitted_alone
     def fit(
         self,
         X: Any,
@@ -61,10 +59,6 @@ class Rival(FusedClassifier):
             Rows that belong together, such as those of one speaker: where something is chosen
             by cross-validation, no fold separates them, and rows are held out by whole groups.
         """
-        with one_fit_at_once(self):
-            return self._fit(X, y, sample_weight, groups)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         self._check_parameters()
         fuser = make_fuser(self.fuser)
         if groups is not None and not self._has_folds:
@@ -73,8 +67,7 @@ class Rival(FusedClassifier):
                 f"{type(self).__name__} makes none; leave groups out."
             )
         X, codes, weight = self._check_training_data(X, y, sample_weight)
-        if groups is not None:
-            groups = check_groups(groups, len(codes))
+        groups = None if groups is None else check_groups(groups, len(codes))
         self._keep_seen(X, weight)
         # If this fit fails, nothing of an earlier one must be left.
         self.__dict__.pop("fuser_", None)
@@ -92,9 +85,7 @@ class Rival(FusedClassifier):
         self.fuser_ = fuser.fit(P, self.classes_[codes[known]], X[known], weight[known])
         return self
 
-    def _check_training_data(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, np.ndarray, np.ndarray]:
+    def _check_training_data(self, X, y, sample_weight):
         X, y = training_table(self, X, y, reset=True)
         check_labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -104,10 +95,10 @@ class Rival(FusedClassifier):
         check_two_classes(type(self).__name__, self.classes_, largest)
         return X, codes, weight
 
-    def _check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X):
         return checked_numbers(self, X)
 
-    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+    def _by_blocks(self, function, X):
         return in_blocks(function, X, self.n_jobs)
 
     def __sklearn_tags__(self):
@@ -135,17 +126,12 @@ class RivalOfLearners(Rival):
 
     def _copy(self, run, number, *, every):
         """The learner, unfitted, with a drawn ``random_state``; in every place, or where None."""
-        learner = clone(self._learner())
-        names = sorted(
-            name
-            for name, value in learner.get_params().items()
-            if name.rpartition("__")[2] == "random_state" and (every or value is None)
-        )
-        if names:
-            draws = UniformRows(self._seed, Purpose.START, run, number, len(names)).read(0, 1)[0]
-            seeds = (draws * (2**31 - 1)).astype(int).tolist()
-            learner.set_params(**dict(zip(names, seeds, strict=True)))
-        return learner
+
+        def drawn(count):
+            draws = UniformRows(self._seed, Purpose.START, run, number, count).read(0, 1)[0]
+            return (draws * (2**31 - 1)).astype(int).tolist()
+
+        return with_seeds(self._learner(), drawn, unset=not every)
 
     def _seen_by(self, k, X):
         """The columns that a member reads."""
@@ -163,8 +149,3 @@ class RivalOfLearners(Rival):
         """Probabilities if members have them, whatever the fuser reads."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
         return self._predictions(X, "probability" if every else None).values
-
-
-def fitted(learner: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
-    """The learner, fitted on rows that may have weights."""
-    return fit_member(learner, type(learner).__name__, X, y, weight)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, make_folds
+from covey._models import fit_member
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser, member_output
-from covey.rivals._learners import RivalOfLearners, fitted
-from covey.rivals._neighbors import NeighborsMember
+from covey.fusers import Fuser
+from covey.fusers._outputs import member_output
+from covey.rivals._learners import RivalOfLearners
 
 # Rounding decides nothing: accuracies are known to so many decimals, and a gain is more than
 # what that may move two of them apart.
@@ -152,7 +156,7 @@ class SubsetSearchClassifier(RivalOfLearners):
     True
     """
 
-    _default = NeighborsMember
+    _default = staticmethod(lambda: NeighborsMember())  # which is defined below
     _has_folds = True
 
     def __init__(
@@ -193,9 +197,9 @@ class SubsetSearchClassifier(RivalOfLearners):
         if self.max_fits is not None:
             check_number(self.max_fits, "max_fits", low=1, whole=True)
         check_choice(self.search, "search", ("hill_climbing", "genetic"))
+        check_choice(self.acceptance, "acceptance", ("sum", "both"))
         check_cv_parameter(self.cv)
         check_number(self.diversity_weight, "diversity_weight", low=0)
-        check_choice(self.acceptance, "acceptance", ("sum", "both"))
         if self.search == "genetic" and self.n_estimators > self.population_size:
             raise ValueError(
                 f"n_estimators={self.n_estimators} members cannot be chosen from a population of "
@@ -215,15 +219,15 @@ class SubsetSearchClassifier(RivalOfLearners):
         held_out = np.concatenate([test for _, test in folds])
         learner = self._copy(1, 0, every=False)
         # Learners are shown the labels themselves: parameters of theirs may name them.
-        labels = self.classes_[codes]
-        weighted = len(np.unique(sample_weight[used])) > 1
+        labels, name = self.classes_[codes], type(learner).__name__
+        weight = sample_weight if len(np.unique(sample_weight[used])) > 1 else None
 
         def fit(mask, rows):
-            weight = sample_weight[rows] if weighted else None
-            return fitted(clone(learner), X[:, mask][rows], labels[rows], weight)
+            of_rows = None if weight is None else weight[rows]
+            return fit_member(clone(learner), name, X[:, mask][rows], labels[rows], of_rows)
 
         def decide(mask, train, test):
-            model, name = fit(mask, train), type(learner).__name__
+            model = fit(mask, train)
             decided, _ = member_output(model, X[:, mask][test], self.classes_, "label", name)
             # Few classes: thousands of subsets are remembered.
             return decided.astype(np.int32)
@@ -233,16 +237,25 @@ class SubsetSearchClassifier(RivalOfLearners):
             decisions = np.concatenate(parts).reshape(len(masks), -1)
             return (decisions == codes[held_out]) @ judged.share, decisions
 
-        n_folds = len(folds)
-        judged = Judged(judge, sample_weight[held_out], self._seed, self.diversity_weight, n_folds)
-        judged.budget = self._budget(n_folds)
+        genetic, n_folds = self.search == "genetic", len(folds)
+        n_starts = self.population_size if genetic else self.n_estimators
+        needed = n_starts * n_folds + self.n_estimators
+        if self.max_fits is not None and self.max_fits < needed:
+            raise ValueError(
+                f"max_fits={self.max_fits} does not even pay for the start, which takes up to "
+                f"{needed} fits."
+            )
+        judged = JudgedSubsets(
+            judge, sample_weight[held_out], self._seed, self.diversity_weight, n_folds
+        )
+        if self.max_fits is not None:
+            judged.budget = (self.max_fits - self.n_estimators) // n_folds
+        starts = random_subsets(self._seed, n_starts, X.shape[1])
         with Parallel(n_jobs=self.n_jobs, require="sharedmem") as parallel:
-            if self.search == "genetic":
-                starts = random_subsets(self._seed, self.population_size, X.shape[1])
+            if genetic:
                 found, complete = evolve(judged, starts, self.n_generations)
                 found = choose(judged, found, self.n_estimators)
             else:
-                starts = random_subsets(self._seed, self.n_estimators, X.shape[1])
                 found, complete = hill_climb(judged, starts, self.acceptance, self.max_passes)
             distinct, member_of = np.unique(found, axis=0, return_inverse=True)
             models = parallel(delayed(fit)(mask, np.flatnonzero(used)) for mask in distinct)
@@ -250,19 +263,6 @@ class SubsetSearchClassifier(RivalOfLearners):
         self.n_fits_ = judged.n_fits + len(distinct)
         self.estimators_ = [models[number] for number in member_of.ravel()]
         self.n_estimators_ = len(self.estimators_)
-
-    def _budget(self, n_folds):
-        """How many subsets may be judged."""
-        if self.max_fits is None:
-            return np.inf
-        n_starts = self.population_size if self.search == "genetic" else self.n_estimators
-        needed = n_starts * n_folds + self.n_estimators
-        if self.max_fits < needed:
-            raise ValueError(
-                f"max_fits={self.max_fits} does not even pay for the start, which takes up to "
-                f"{needed} fits."
-            )
-        return (self.max_fits - self.n_estimators) // n_folds
 
     @property
     def feature_subsets_(self) -> list[np.ndarray]:
@@ -282,10 +282,59 @@ class SubsetSearchClassifier(RivalOfLearners):
         return tags
 
 
+class NeighborsMember(ClassifierMixin, BaseEstimator):
+    """The nearest rows of standardized features vote, each with its weight.
+
+    Where weights differ, the neighborhood is as heavy as ``n_neighbors`` average rows.
+    """
+
+    def __init__(self, n_neighbors: int = 5) -> None:
+        self.n_neighbors = n_neighbors
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Remember the rows."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        weight = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
+        counts = weight > 0
+        self._codes, self._weight = codes[counts], weight[counts] / weight[counts].mean()
+        rows = X.toarray()[counts] if hasattr(X, "tocsr") else X[counts]
+        self._mean, spread = moments(np.ascontiguousarray(rows.T), self._weight)
+        self._scale = np.where(spread > 0, spread, 1.0)
+        self._rows = NearestNeighbors().fit((rows - self._mean) / self._scale)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """The classes' shares of the neighborhood, (n_samples, n_classes)."""
+        check_is_fitted(self, "classes_")
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        X = ((X.toarray() if hasattr(X, "tocsr") else X) - self._mean) / self._scale
+        n_rows = len(self._codes)
+        wanted = min(self.n_neighbors, n_rows)
+        # Of rows that weigh alike, no further ones can count.
+        read = wanted if (self._weight == 1).all() else n_rows
+        near = self._rows.kneighbors(X, read, return_distance=False)
+        weight = self._weight[near]
+        # The row that fills the neighbourhood counts in part.
+        taken = np.clip(wanted - (np.cumsum(weight, axis=1) - weight), 0.0, weight)
+        of_class = self._codes[near][:, :, None] == np.arange(len(self.classes_))
+        votes = (taken[:, :, None] * of_class).sum(axis=1)
+        return votes / votes.sum(axis=1, keepdims=True)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The class with the largest share."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
 # -- what is known of subsets --------------------------------------------------------------------
 
 
-class Judged:
+class JudgedSubsets:
     """What a search knows of subsets; each is judged once, and no more than ``budget`` of them.
 
     ``judge`` takes masks (m, D), and returns accuracies (m,) and decisions (m, n).
@@ -355,7 +404,7 @@ def _never_empty(masks: np.ndarray, draws: np.ndarray) -> np.ndarray:
 
 
 def hill_climb(
-    judged: Judged, starts: np.ndarray, acceptance: str, max_passes: int
+    judged: JudgedSubsets, starts: np.ndarray, acceptance: str, max_passes: int
 ) -> tuple[np.ndarray, bool]:
     """Flip one feature of one subset at a time, for as long as that helps.
 
@@ -414,7 +463,9 @@ def hill_climb(
 # -- genetic -------------------------------------------------------------------------------------
 
 
-def evolve(judged: Judged, population: np.ndarray, n_generations: int) -> tuple[np.ndarray, bool]:
+def evolve(
+    judged: JudgedSubsets, population: np.ndarray, n_generations: int
+) -> tuple[np.ndarray, bool]:
     """Eshelman's CHC: crossing of unlike parents, survival of the best, no mutation but restarts.
 
     Parents are paired at random. A pair is crossed if half of the bits in which it differs are
@@ -425,7 +476,7 @@ def evolve(judged: Judged, population: np.ndarray, n_generations: int) -> tuple[
     subsets of all populations, the best first (fewer, if there were not as many), and whether the
     search ended before the budget did.
     """
-    size, n_features = population.shape
+    (size, n_features), seed = population.shape, judged.seed
 
     def best_first(*masks):
         """Sorted by accuracy; equals stay in their order."""
@@ -437,7 +488,7 @@ def evolve(judged: Judged, population: np.ndarray, n_generations: int) -> tuple[
     judged.note(population, float(judged.accuracy(population)[0]))
     threshold, complete = n_features // 4, True
     for generation in range(n_generations):
-        children = _children(population, threshold, judged.seed, generation)
+        children = _children(population, threshold, seed, generation)
         if not (complete := judged.look(children)):
             break
         survivors = best_first(population, children)[:size]
@@ -445,9 +496,8 @@ def evolve(judged: Judged, population: np.ndarray, n_generations: int) -> tuple[
         population = survivors
         if threshold < 0 and generation + 1 < n_generations:
             past = np.concatenate([past, population])
-            draws = _draws(
-                judged.seed, Purpose.FLIP, _CATACLYSM, range(1, size), n_features, generation
-            )
+            address = seed, Purpose.FLIP, _CATACLYSM, range(1, size), n_features, generation
+            draws = _draws(*address)
             copies = _never_empty(population[0] ^ (draws < _DIVERGENCE), draws)
             restarted = np.concatenate([population[:1], copies])
             if not (complete := judged.look(restarted)):
@@ -483,7 +533,7 @@ def _children(population: np.ndarray, threshold: int, seed: int, generation: int
     return np.array(children, dtype=bool).reshape(-1, n_features)
 
 
-def choose(judged: Judged, support: np.ndarray, n_members: int) -> np.ndarray:
+def choose(judged: JudgedSubsets, support: np.ndarray, n_members: int) -> np.ndarray:
     """The best subset, then each time the one with the best ``a_k + alpha d_k``.
 
     ``d_k`` is the mean disagreement with those chosen before, and ``alpha`` the weight of

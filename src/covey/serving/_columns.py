@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import covey
-from covey.evaluation import Evaluation, answers
-from covey.evaluation._sentences import size
+from covey.evaluation import Evaluation
+from covey.evaluation._sentences import answers, size
 from covey.tables import Categories, Dates
 
 _CLOCK = {"hour", "minute", "second", "microsecond", "nanosecond"}

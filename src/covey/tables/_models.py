@@ -24,7 +24,7 @@ from covey.tables._preparation import TablePreparation
 
 if TYPE_CHECKING:
     from covey._decisions import Decision
-    from covey.inspection import Importance
+    from covey.inspection._importance import Importance
     from covey.reporting import Report
 
 

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from covey._core.algorithm1.rows import ClassTarget, Reweighting, RowBlock
+from covey._core.algorithm1.rows import ClassTruth, Reweighting, RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import reweigh, see, typical_loss
-from covey._core.losses import ClassLoss
+from covey._core.losses import ClassLoss, ValueLoss, weighted_quantile
 from covey._core.softmax_linear import class_blocks
-from covey._core.value_losses import ValueLoss, weighted_quantile
 
 
 def logits_of(probability):
@@ -24,7 +23,7 @@ class Block(RowBlock):
         Reweighting.__init__(self, *args)
 
     def see(self, logits, blocks):
-        target = ClassTarget(blocks, ClassLoss())
+        target = ClassTruth(blocks, ClassLoss())
         if self._name == "adaboost":
             self.note(target.wrong(logits))
         elif self._name is not None:

@@ -9,9 +9,9 @@ from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.step import Step
 from covey._core.algorithm1.trainer import StackTrainer, reweigh
 from covey._core.design import Design
+from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
-from covey._core.value_losses import ValueLoss
 from tests._core import literal_regression as literal
 
 PLAIN = TrainingSettings(

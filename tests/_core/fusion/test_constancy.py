@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from covey._core.fusion.constancy import (
+from covey._core.fusion.rules import (
     constant_by_counts,
     constant_by_spread,
     decision_counts,

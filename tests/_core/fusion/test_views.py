@@ -10,10 +10,7 @@ from covey._core.fusion.views import (
     class_quotas,
     co_em,
     co_train,
-    correlation_partition,
-    correlations,
     most_confident,
-    random_partition,
 )
 
 
@@ -239,48 +236,6 @@ def test_the_most_confident_of_each_class_are_picked():
     picked = most_confident(probability, np.arange(5), np.array([2, 2]))
     assert_array_equal(picked, [0, 2, 3])
     assert_array_equal(most_confident(probability, np.array([1, 4]), np.array([1, 1])), [4])
-
-
-@pytest.mark.parametrize("n_views", [1, 2, 3, 7])
-def test_partitions_are_partitions_even_where_all_columns_tie(n_views):
-    draws = np.random.default_rng(0).random(7)
-    for views in (
-        random_partition(draws, n_views),
-        correlation_partition(np.eye(7), n_views),
-        correlation_partition(np.ones((7, 7)), n_views),
-        correlation_partition(np.corrcoef(np.random.default_rng(1).normal(size=(7, 9))), n_views),
-    ):
-        assert len(views) == n_views
-        assert_array_equal(np.sort(np.concatenate(views)), np.arange(7))
-    sizes = [len(view) for view in random_partition(draws, n_views)]
-    assert max(sizes) - min(sizes) <= 1
-
-
-def test_columns_that_go_together_make_a_view():
-    rng = np.random.default_rng(0)
-    hidden = rng.normal(size=(300, 3))
-    X = hidden[:, [0, 1, 2, 0, 1, 2, 1]] * [1, 1, 1, -2, 1e-6, 1e6, 5]
-    X += 0.2 * rng.normal(size=X.shape) * np.abs(X).mean(axis=0)
-    found = correlation_partition(correlations(X, np.ones(300)), 3)
-    assert [view.tolist() for view in found] == [[0, 3], [1, 4, 6], [2, 5]]
-
-
-def test_correlations_are_numpys_with_weights_as_repeated_rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 4)) + rng.normal(size=(30, 1))
-    weight = rng.integers(0, 4, 30)
-    expected = np.corrcoef(np.repeat(X, weight, axis=0).T)
-    assert_allclose(correlations(X, weight.astype(float)), expected, atol=1e-12)
-    X[:, 1] = 3.7
-    assert_allclose(correlations(X, np.ones(30))[1], 0)
-
-
-def test_correlations_of_the_largest_and_smallest_numbers_are_those_of_ordinary_ones():
-    X = np.random.default_rng(0).normal(size=(30, 4))
-    X[:3] = [2.0, -2.0, 1.0, np.nan]
-    expected = correlations(X, np.ones(30))
-    far = X * [2.0**1022, 2.0**1022, 2.0**-1022, 1.0]
-    assert_allclose(correlations(far, np.ones(30)), expected, atol=1e-12)
 
 
 def test_of_views_that_are_equally_sure_the_first_is_believed():

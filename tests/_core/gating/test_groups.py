@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.special import softmax
 
-import covey._core.gating.groups as groups
+import covey._core.gating.gate as groups
 from covey._core.basis import Basis
-from covey._core.gating.groups import Groups
+from covey._core.gating.gate import Groups
 from tests._core.bases import products_of, ramps_of
 
 N, D, K, C = 50, 3, 5, 4

@@ -14,8 +14,8 @@ from covey._core.gating.gate import (
     of_two_classes,
 )
 from covey._core.lbfgs import minimise
+from covey._core.losses import ValueLoss
 from covey._core.softmax_linear import class_blocks
-from covey._core.value_losses import ValueLoss
 from tests._core.gated import GatedLikelihood
 
 LOSSES = [ValueLoss("squared"), ValueLoss("huber", 0.6), ValueLoss("quantile", quantile=0.3)]

@@ -13,8 +13,8 @@ from covey._core.gating.gate import (
     penalties,
 )
 from covey._core.lbfgs import minimise
+from covey._core.losses import ValueLoss
 from covey._core.softmax_linear import class_blocks
-from covey._core.value_losses import ValueLoss
 
 
 def problem(numbers, noise, n=120, d=3, n_folds=3):

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.inspection.rank_columns import (
+from covey._core.inspection.relevance import (
     class_scores,
     effective_rows,
     orthonormal_beyond,

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from covey._core.inspection import relevance as core
-from covey._core.inspection.rank_columns import class_scores, unit_columns, value_scores
+from covey._core.inspection.relevance import class_scores, unit_columns, value_scores
 
 
 def evidence_of(X, y, unit=None, level=0.05):

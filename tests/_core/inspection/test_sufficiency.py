@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.inspection import sufficiency as core
-from covey._core.inspection.rank_columns import unit_columns, value_scores
+from covey._core.inspection.relevance import unit_columns, value_scores
 
 
 def fewest_of(X, y, pairs=(), n_folds=5):

@@ -98,7 +98,7 @@ def test_next_to_no_rows_say_nothing(n_rows):
 
 
 def test_features_of_units():
-    found = core.Answers(np.log([0.5, 1e-9, 1e-5]), [2, 1], 1, [[2, 1]])
+    found = core.UnitAnswers(np.log([0.5, 1e-9, 1e-5]), [2, 1], 1, [[2, 1]])
     unit = np.array([1, 0, 2, 1, -1])
     features = core.FeatureAnswers(found, unit, np.array([False] * 5))
     assert_array_equal(features.masks["all"], [True, False, True, True, False])

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.basis import Basis
-from covey._core.gating.groups import Groups
+from covey._core.gating.gate import Groups
 from covey._core.search.assembly import assembled
 from covey._core.search.bases import ScaledBasis
 from covey._core.search.families import Family, Group

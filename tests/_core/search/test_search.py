@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 
 from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
@@ -18,7 +19,6 @@ from covey._core.search.families import CLASSIFICATION, REGRESSION, Pace, famili
 from covey._core.search.rows import SearchInMemory, folds_of_rows
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._core.search.targets import ClassTarget, ValueTarget
-from covey._core.value_losses import ValueLoss
 from tests._core.several import Several
 
 LAYOUTS = [[150], [75, 75], [22] * 6 + [18], [3, 130, 17], [60, 0, 90]]

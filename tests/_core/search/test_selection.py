@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.search.selection import (
     Budget,
-    Library,
+    PredictionLibrary,
     greedy_mean,
     greedy_selection,
     log_losses,
@@ -130,7 +130,7 @@ def test_fewest_terms_among_selections_as_good_as_the_best(seed):
     n_terms, n_members = rng.integers(1, 60, 9), rng.integers(1, 6, 9)
     most_terms = [np.inf, 80][seed % 2]
     most_members = [np.inf, 7][seed // 2 % 2]
-    library, total = Library(p, log_losses, w), float(w.sum())
+    library, total = PredictionLibrary(p, log_losses, w), float(w.sum())
     found, readable = thrifty_weights(
         lambda picked, allowed: library.pick_losses(picked, allowed, total)[0],
         lambda weights, best: loss_sums(log_losses(weights @ p) - log_losses(best @ p), w),

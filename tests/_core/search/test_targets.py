@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns
+from covey._core.losses import ValueLoss
 from covey._core.search.block import SearchBlock
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family
 from covey._core.search.optimum import FitPlan
 from covey._core.search.rows import SearchInMemory
 from covey._core.search.targets import ClassTarget, ValueTarget
-from covey._core.value_losses import ValueLoss
 
 
 def test_classes_are_sorted_and_compared_by_their_log_loss():

@@ -198,14 +198,6 @@ class LearningRates:
             return self._constant
         return like(self._rows.like, np.full(self._n_runs, float(rate)))
 
-    def paced(self, rates: Array) -> Array:
-        """Steps as long as the loss allows in this state; a number of the user's as it is."""
-        settings = self._settings
-        if not isinstance(settings.learning_rate, str):
-            return rates
-        steepest = self._rows.max(RowBlock.steepest) if settings.loss.has_steepest else None
-        return rates * settings.loss.pace(steepest)
-
     def _largest(self) -> Array:
         """``lambda_max(sum_m w_m z_m z_m^T)``, z with the intercept's 1, as (R,).
 

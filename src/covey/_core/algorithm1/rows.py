@@ -31,13 +31,12 @@ from covey._core.arrays import (
 )
 from covey._core.blocks import MemoryBlocks
 from covey._core.design import Design
-from covey._core.losses import ClassLoss
+from covey._core.losses import ClassLoss, ValueLoss
 from covey._core.quantiles import WeightedRows
 from covey._core.softmax_linear import Blocks, highest_and_right, true_class, weight_of
-from covey._core.value_losses import ValueLoss
 
 
-class ClassTarget:
+class ClassTruth:
     """The classes of rows sorted by class."""
 
     def __init__(self, blocks: Blocks, loss: ClassLoss) -> None:
@@ -45,14 +44,14 @@ class ClassTarget:
         self.n_outputs = len(blocks)
         self._loss = loss
 
-    def rows(self, which: slice) -> ClassTarget:
+    def rows(self, which: slice) -> ClassTruth:
         """The same of some of the rows."""
         start, stop = which.start, which.stop
         inside = tuple(
             slice(min(max(b.start, start), stop) - start, min(max(b.stop, start), stop) - start)
             for b in self.truth
         )
-        return ClassTarget(inside, self._loss)
+        return ClassTruth(inside, self._loss)
 
     def judge(self, outputs: Array, memo: Array) -> Array:
         """What each row adds to the criterion of each candidate, (L, n): whether it is right.
@@ -106,7 +105,7 @@ class ClassTarget:
         return like(beside, labels, namespace_of(beside).int32)
 
 
-class ValueTarget:
+class ValueTruth:
     """The values of rows, standardized: 0 is a sensible guess, 1 a sensible error."""
 
     n_outputs = 1
@@ -116,9 +115,9 @@ class ValueTarget:
         self._loss = loss
         self._step_loss = loss.for_steps
 
-    def rows(self, which: slice) -> ValueTarget:
+    def rows(self, which: slice) -> ValueTruth:
         """The same of some of the rows."""
-        return ValueTarget(self.truth[which], self._loss)
+        return ValueTruth(self.truth[which], self._loss)
 
     def judge(self, outputs: Array, memo: Array) -> Array:
         """Minus the loss of rows; the memo is the error of each."""
@@ -133,7 +132,7 @@ class ValueTarget:
         out: Array,
         memo: Array | None = None,
     ) -> tuple[Array, Array | None]:
-        """See `ClassTarget`; the objective is the criterion, known already: zeros are returned."""
+        """See `ClassTruth`; the objective is the criterion, known already: zeros are returned."""
         error = self.truth - outputs[0] if memo is None else memo
         out[0] = -weight * self._step_loss.slope(error)
         xp = namespace_of(outputs)
@@ -142,7 +141,7 @@ class ValueTarget:
     def loss_gradient(
         self, outputs: Array, weight: Array, workspace: Workspace, out: Array
     ) -> Array:
-        """See `ClassTarget`; by the loss itself, not by that of steps."""
+        """See `ClassTruth`; by the loss itself, not by that of steps."""
         error = self.truth - outputs[0]
         out[0] = weight * self._loss.slope(error)
         return namespace_of(outputs).sum(weight * self._loss.value(error), axis=1)
@@ -152,11 +151,11 @@ class ValueTarget:
         return self._loss.value(self.truth - outputs[0])
 
 
-def target_of(truth: Any, loss: ClassLoss | ValueLoss) -> ClassTarget | ValueTarget:
+def target_of(truth: Any, loss: ClassLoss | ValueLoss) -> ClassTruth | ValueTruth:
     """The target of rows: ``truth`` is their `Blocks` of classes, or their values (n,)."""
     if isinstance(loss, ClassLoss):
-        return ClassTarget(truth, loss)
-    return ValueTarget(truth, loss)
+        return ClassTruth(truth, loss)
+    return ValueTruth(truth, loss)
 
 
 # What AdaBoost's member of no error at all counts as.
@@ -328,7 +327,7 @@ class RowBlock(Reweighting):
         """Take note of a member of every run, (C, R, D) and (C, R)."""
         out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
         outputs = self.design.logits(theta, intercept, self._everyone, out)
-        if isinstance(self._target, ValueTarget):
+        if isinstance(self._target, ValueTruth):
             self._losses, self._sorted = self._target.losses(outputs), None
         elif self._name == "adaboost":
             self.note(self._target.wrong(outputs))

@@ -7,8 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from covey._core.losses import ClassLoss
-from covey._core.value_losses import ValueLoss
+from covey._core.losses import ClassLoss, ValueLoss
 
 ReweightingName = Literal["mean_probability", "divergence", "adaboost"]
 REWEIGHTINGS: tuple[str, ...] = get_args(ReweightingName)

@@ -32,12 +32,12 @@ from covey._core.arrays import (
     to_host,
 )
 from covey._core.blocks import Blocks
-from covey._core.journal import Journal, Task, arrays_of, restored
+from covey._core.journal import JournalTask, ProgressJournal, arrays_of, restored
 from covey._core.lbfgs import minimise
 from covey._core.limits import FAR, TIE
+from covey._core.losses import ValueLoss
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.random import Purpose, normals_of
-from covey._core.value_losses import ValueLoss
 from covey._state import Array as Numbers
 from covey._state import Flags, Wholes
 
@@ -73,7 +73,7 @@ class LossHistory(History):
 
 
 @dataclass
-class Members:
+class GrownMembers:
     """One member of every run."""
 
     theta: Array  # (C, R, D), zero where the subset leaves a feature out; C is 1 for values
@@ -119,7 +119,7 @@ class Members:
 
 
 @dataclass
-class Progress:
+class StackProgress:
     """All that the next step of a member needs; what a journal keeps."""
 
     step: int
@@ -127,7 +127,7 @@ class Progress:
     accepted: IntArray  # the flipped ones among them that runs continued with
     active: IntArray  # the positions of its runs that are active still
     state: State
-    result: Members
+    result: GrownMembers
     best: FloatArray
     waited: IntArray
 
@@ -152,7 +152,7 @@ class StackTrainer:
         flip_probability: FloatArray,
         unit_of_feature: IntArray,
         usable: BoolArray,
-        journal: Journal | None = None,
+        journal: ProgressJournal | None = None,
         draws_all: bool = True,
     ) -> None:
         self.rows = rows
@@ -179,12 +179,12 @@ class StackTrainer:
         self.n_grown += 1
         self.step.member = self.n_grown
 
-    def grow(self) -> Members:
+    def grow(self) -> GrownMembers:
         """Train the next member of every run: lines 3 to 22."""
         settings, weights = self._settings, reweigh(self.rows, self._settings)
         task = None if self._journal is None else self._journal.begin()
         if task is not None and task.result is not None:
-            members: Members = restored(self._unborn(weights[0]), task.result)
+            members: GrownMembers = restored(self._unborn(weights[0]), task.result)
         else:
             scales = self._scales(*weights)
             progress = self._begun(weights[0], scales, task)
@@ -209,10 +209,10 @@ class StackTrainer:
 
     # -- one member ------------------------------------------------------------------------
 
-    def _unborn(self, weight_sum: Array) -> Members:
+    def _unborn(self, weight_sum: Array) -> GrownMembers:
         """Members of all runs before any step: none of their numbers are known."""
         shape = self.rows.n_classes, self.n_runs
-        return Members(
+        return GrownMembers(
             self._to_device(np.zeros((*shape, self.rows.n_features))),
             self._to_device(np.zeros(shape)),
             np.tile(self._usable, (self.n_runs, 1)),
@@ -224,7 +224,7 @@ class StackTrainer:
             np.zeros((4, self.n_runs, 64)),
         )
 
-    def _begun(self, weight_sum: Array, scales: Scales, task: Task | None) -> Progress:
+    def _begun(self, weight_sum: Array, scales: Scales, task: JournalTask | None) -> StackProgress:
         """Line 3, the random start of each run; or where an earlier process stopped."""
         settings, everyone = self._settings, np.arange(self.n_runs)
         # Standard normal draws of coefficients and intercepts, zero on features that are barred.
@@ -241,7 +241,7 @@ class StackTrainer:
         first = slice(self.n_runs)
         result = self._unborn(weight_sum)
         result.keep(candidates, everyone, everyone, self.step.at)
-        progress = Progress(
+        progress = StackProgress(
             0,
             candidates,
             NONE,
@@ -260,7 +260,9 @@ class StackTrainer:
             )
         return progress
 
-    def _take_steps(self, progress: Progress, scales: Scales, task: Task | None) -> None:
+    def _take_steps(
+        self, progress: StackProgress, scales: Scales, task: JournalTask | None
+    ) -> None:
         """Take step after step: lines 5 to 22."""
         settings, result = self._settings, progress.result
         by_loss = settings.loss.is_criterion
@@ -319,7 +321,7 @@ class StackTrainer:
 
     def _stopped(
         self,
-        progress: Progress,
+        progress: StackProgress,
         state: State,
         highest: FloatArray,
         before: State,
@@ -340,7 +342,7 @@ class StackTrainer:
         progress.waited[runs] = np.where(idle, progress.waited[runs] + 1, 0)
         return progress.waited[runs] >= settings.patience
 
-    def _record(self, result: Members, state: State, runs: Any, step: int) -> None:
+    def _record(self, result: GrownMembers, state: State, runs: Any, step: int) -> None:
         """Add the states of some runs to their histories."""
         by_loss = self._settings.loss.is_criterion
         result.record(0, -state.value if by_loss else state.value, runs, step)
@@ -363,7 +365,7 @@ class StackTrainer:
         cost = np.full(self.n_runs, settings.subset_penalty)
         return Scales(self._xp.ones_like(guess), unit, cost, rates)
 
-    def _finish(self, members: Members) -> None:
+    def _finish(self, members: GrownMembers) -> None:
         """Take members to the minimum of loss and penalty with the subsets that they have."""
         xp, alpha, n_classes = self._xp, self._settings.alpha, self.rows.n_classes
         mask = self._to_device(members.support * 1.0)

@@ -45,8 +45,7 @@ def local_mean(
             counted = counted * available[neighbor]
         sums += counted * values[neighbor]
         count += counted
-    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
-    return mean
+    return sums / np.where(count > 0, count, 1.0)
 
 
 def local_hits(right: BoolArray, region: IntArray) -> FloatArray:
@@ -147,8 +146,7 @@ _BLOCK = 1 << 20
 
 def true_probability(values: FloatArray, codes: IntArray) -> FloatArray:
     """What members give to the true class, between 0 and 1."""
-    true: FloatArray = np.clip(values[np.arange(len(codes)), :, codes], 0.0, 1.0)
-    return true
+    return np.clip(values[np.arange(len(codes)), :, codes], 0.0, 1.0)
 
 
 def exponential(values: FloatArray, codes: IntArray) -> FloatArray:

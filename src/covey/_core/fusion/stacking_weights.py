@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey._core.arrays import FloatArray
+from covey._core.limits import TINY
 
 # No member is surer than this that a class is impossible.
 _FLOOR = 1e-6
@@ -151,7 +152,7 @@ def _nonnegative_solution(rows: FloatArray, target: FloatArray) -> FloatArray:
                 tried = aim
                 break
             # As far as the first one that would turn negative, which leaves.
-            reach = tried[falling] / np.maximum(tried[falling] - aim[falling], 1e-300)
+            reach = tried[falling] / np.maximum(tried[falling] - aim[falling], TINY)
             tried = tried + reach.min() * (aim - tried)
             within &= ~falling | (tried > 0.0)
             within[np.flatnonzero(falling)[reach.argmin()]] = False

@@ -1,4 +1,4 @@
-"""Views of a table: how columns are parted, how views teach each other, and what to ask.
+"""Views of a table: how they teach each other, and what to ask.
 
 Shapes: ``n`` rows, ``D`` columns, ``V`` views, ``C`` classes. ``codes`` are classes as positions,
 -1 where a row has no label. ``present`` of shape (n, V) marks which rows have which view.
@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import squareform
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 
@@ -22,56 +20,6 @@ Learner = Callable[[int, IntArray, IntArray, FloatArray], FloatArray]
 
 # A soft label that weighs less than this is left out, and the row's others take its share.
 LEAST_SHARE = 1e-3
-
-
-# -- which columns make a view -----------------------------------------------------------------
-
-
-def random_partition(draws: FloatArray, n_views: int) -> list[IntArray]:
-    """Columns dealt out to views in the order of their draws, like cards."""
-    order = np.argsort(draws, kind="stable")
-    return [np.sort(order[view::n_views]) for view in range(n_views)]
-
-
-def correlation_partition(correlation: FloatArray, n_views: int) -> list[IntArray]:
-    """Columns that go together, by complete linkage of ``1 - |correlation|``.
-
-    The tree is cut by leaving out its last merges, so there are always ``n_views`` views, also
-    where columns tie. They come in the order of their first columns.
-    """
-    n_columns = len(correlation)
-    distance = np.clip(1.0 - np.abs(correlation), 0.0, 1.0)
-    np.fill_diagonal(distance, 0.0)
-    group = np.arange(n_columns)
-    if n_columns > 1:
-        # Rounded, so that equal distances tie whatever the order of sums was.
-        merges = linkage(squareform(np.round(distance, 12), checks=False), "complete")
-        held: list[IntArray] = [np.array([column]) for column in range(n_columns)]
-        for one, other in merges[: n_columns - n_views, :2].astype(int):
-            held.append(np.concatenate([held[one], held[other]]))
-            group[held[-1]] = len(held)
-    firsts = np.sort(np.unique(group, return_index=True)[1])
-    return [np.flatnonzero(group == group[first]) for first in firsts]
-
-
-def correlations(X: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weighted correlations of the columns; a missing value counts as its column's mean.
-
-    A constant column is correlated with none.
-    """
-    known = ~np.isnan(X)
-    # By a power of two, which rounds nothing: sums of numbers of 1e308 are none.
-    X = np.ldexp(X, -np.frexp(np.abs(X, where=known, out=np.zeros(X.shape)).max(axis=0))[1])
-    total = weight @ known
-    mean = weight @ np.where(known, X, 0.0) / np.where(total > 0, total, 1.0)
-    centered = np.where(known, X - mean, 0.0) * np.sqrt(weight)[:, None]
-    # Column by column, so that huge and tiny columns are measured alike.
-    largest = np.abs(centered).max(axis=0, initial=0.0)
-    centered /= np.where(largest > 1e-12 * np.abs(mean), largest, np.inf)
-    length = np.sqrt((centered**2).sum(axis=0))
-    centered /= np.where(length > 0, length, 1.0)
-    product: FloatArray = centered.T @ centered
-    return product
 
 
 # -- co-training -------------------------------------------------------------------------------

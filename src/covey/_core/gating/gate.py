@@ -17,47 +17,27 @@ members, between which the gate would be the classifier, pay for being unlike ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import is_not
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from array_api_compat import device
 
 from covey._core.arrays import Array, FloatArray, IntArray, like, namespace_of
+from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.journal import Journal
+from covey._core.journal import ProgressJournal
 from covey._core.lbfgs import minimise
-from covey._core.softmax_linear import Blocks, true_class
-from covey._core.value_losses import ValueLoss
+from covey._core.losses import ValueLoss
+from covey._core.softmax_linear import Blocks, linear_logits, true_class
 
 Pool = Literal["linear", "log"]
 
 # A probability of 0 counts as this where predictions are compared.
 _LEAST = float(np.finfo(np.float64).eps)
-
-
-class Likelihood(Protocol):
-    """The target of some rows, and how well gated members predict it."""
-
-    n_outputs: int  # how many logits a member has: the number of classes, or 1 for numbers
-
-    def value_and_slopes(
-        self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
-    ) -> tuple[Array, Array | None, Array]:
-        """The log-likelihood (R,), and its slopes by the members' and by the gate's logits.
-
-        ``weight`` is (R, n). Of frozen members there is no slope; logits of others may be written
-        over.
-        """
-
-    def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
-        """What candidates are compared by, (R, n): a prediction of each row's own target."""
-
-    def losses(self, predictions: Array) -> Array:
-        """The loss of each of these predictions, (R, n)."""
 
 
 def _odds(logits: Array) -> Array:
@@ -132,7 +112,11 @@ class ClassLikelihood:
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
     ) -> tuple[Array, Array | None, Array]:
-        """See `Likelihood`."""
+        """The log-likelihood (R,), and its slopes by the members' and by the gate's logits.
+
+        ``weight`` is (R, n). Of frozen members there is no slope; logits of others may be written
+        over.
+        """
         if logits.shape[1] < self.n_outputs:
             margins = self._margins(logits[:, 0])
             of_two = self._linear_of_two if pool == "linear" else self._log_of_two
@@ -249,13 +233,13 @@ class ValueLikelihood:
         return namespace_of(gates).sum(gates * logits[:, 0], axis=0)
 
     def losses(self, predictions: Array) -> Array:
-        """See `Likelihood`."""
+        """See `ClassLikelihood`."""
         return self.loss.value(self._target_like(predictions) - predictions)
 
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
     ) -> tuple[Array, Array | None, Array]:
-        """See `Likelihood`."""
+        """See `ClassLikelihood`."""
         xp = namespace_of(gates)
         predicted = self.predictions(logits, gates, pool)
         error = self._target_like(predicted) - predicted
@@ -270,6 +254,9 @@ class ValueLikelihood:
             self._targets[key] = like(array, self.target, array.dtype)
         return self._targets[key]
 
+
+#: The target of some rows, and how well gated members predict it.
+Likelihood = ClassLikelihood | ValueLikelihood
 
 # Numbers (members x classes x runs x rows, or columns) that are computed at once: runs beyond that
 # wait. Larger stacks do not fit the cache and are slower for it; of many columns, L-BFGS remembers
@@ -333,7 +320,7 @@ class GatedRows:
         return logits, softmax_first(gates)
 
     def predictions(self, parts: Parts, runs: IntArray) -> Array:
-        """What candidates are compared by, (R, n): see `Likelihood`."""
+        """What candidates are compared by, (R, n): see `ClassLikelihood`."""
         return self.likelihood.predictions(*self.outputs(parts, runs), self.pool)
 
     def held_out_loss(self, parts: Parts, runs: IntArray) -> tuple[Array]:
@@ -543,7 +530,7 @@ def best_penalty(
     n_rows: int,
     max_iter: int,
     support: FloatArray | None = None,
-    journal: Journal | None = None,
+    journal: ProgressJournal | None = None,
     **how: Any,
 ) -> float:
     """The penalty with the lowest loss over the rows that folds hold out; of equals the highest.
@@ -570,3 +557,87 @@ def best_penalty(
         parts = objective.within(found.x, np.arange(len(of_chunk)))
         (losses[chunk],) = held_out_loss(parts, of_chunk)
     return float(alphas[losses.reshape(len(alphas), n_folds).sum(axis=1).argmin()])
+
+
+# -- groups of members, each with a gate of its own -----------------------------------------------
+
+
+# Numbers (columns, logits and gates, of some rows) that are computed at once: what a cache holds.
+_NUMBERS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The gates of K members in G groups, one group after the other."""
+
+    basis: Basis  # the columns, P of them, that all gates see
+    coef: FloatArray  # (K, P)
+    intercept: FloatArray  # (K,)
+    sizes: Sequence[int]  # how many members each group has
+    pools: Sequence[Pool]  # how probabilities of each group are fused; numbers are averaged
+    weights: FloatArray  # (G,), sum to one
+
+    def importance(self, X: Any) -> FloatArray:
+        """The importance of each member for rows (n, D), as (K, n); columns sum to one."""
+        return group_importance(
+            linear_logits(self.basis.rows(X), self.coef, self.intercept), self.sizes, self.weights
+        )
+
+    def predict(
+        self, X: Any, coef: FloatArray, intercept: FloatArray, *, numbers: bool
+    ) -> FloatArray:
+        """What members of these coefficients (K, C, P) and intercepts (K, C) predict, as (n, C).
+
+        The members see the columns of the same basis, which are computed once. What is predicted
+        are probabilities, or with ``numbers`` the number that is a member's only logit.
+        """
+        n_members, n_outputs, _ = coef.shape
+        stacked = np.concatenate([coef.reshape(n_members * n_outputs, -1), self.coef])
+        biases = np.concatenate([intercept.ravel(), self.intercept])
+        predicted = np.empty((X.shape[0], n_outputs))
+        at_once = max(1, _NUMBERS_AT_ONCE // sum(stacked.shape))
+        for start in range(0, X.shape[0], at_once):
+            rows = slice(start, start + at_once)
+            logits = linear_logits(self.basis.rows(X[rows]), stacked, biases)
+            members = logits[: -len(self.coef)].reshape(n_members, n_outputs, -1)
+            fuse = self.mean if numbers else self.probabilities
+            predicted[rows] = fuse(members, logits[-len(self.coef) :]).T
+        return predicted
+
+    def probabilities(self, member_logits: FloatArray, gate_logits: FloatArray) -> FloatArray:
+        """Fused probabilities (C, n) of logits or log-probabilities (K, C, n)."""
+        fused = np.zeros(member_logits.shape[1:])
+        for members, pool, weight in zip(
+            _members(self.sizes), self.pools, self.weights, strict=True
+        ):
+            logits, gates = member_logits[members], softmax_first(gate_logits[members])
+            if pool == "log":
+                fused += weight * softmax_first(np.sum(gates[:, None] * logits, axis=0))
+                continue
+            p = np.exp(logits - logits.max(axis=1, keepdims=True))
+            p *= (weight * gates / p.sum(axis=1))[:, None]
+            fused += p.sum(axis=0)
+        # Sums of shares may be a rounding error above one, which scikit-learn's losses refuse.
+        return np.minimum(fused, 1.0, out=fused)
+
+    def mean(self, values: FloatArray, gate_logits: FloatArray) -> FloatArray:
+        """The fused numbers (1, n) of members' (K, 1, n)."""
+        importance = group_importance(gate_logits, self.sizes, self.weights)
+        mean: FloatArray = np.sum(importance[:, None] * values, axis=0)
+        return mean
+
+
+def group_importance(
+    gate_logits: FloatArray, sizes: Sequence[int], weights: FloatArray
+) -> FloatArray:
+    """The importance (K, n) of members: their gates, times the weight of their group; in place."""
+    for members, weight in zip(_members(sizes), weights, strict=True):
+        gates = softmax_first(gate_logits[members])
+        gates *= weight
+    return gate_logits
+
+
+def _members(sizes: Sequence[int]) -> Iterator[slice]:
+    """The members of each group."""
+    for size, end in zip(sizes, np.cumsum(sizes), strict=True):
+        yield slice(int(end - size), int(end))

@@ -73,8 +73,7 @@ class FeatureColumns:
 
     def units(self, kept: BoolArray) -> BoolArray:
         """The units (..., U) that columns (..., P) that are kept belong to."""
-        found: BoolArray = self.strength(kept.astype(np.float64)) > 0
-        return found
+        return self.strength(kept.astype(np.float64)) > 0
 
     def columns(self, kept: BoolArray) -> BoolArray:
         """The columns (..., P) of units (..., U) that are kept, and of those that always are."""

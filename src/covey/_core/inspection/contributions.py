@@ -39,8 +39,8 @@ Value = Callable[[IntArray, IntArray, BoolArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class Contributions:
-    """Contributions (n, D, C), their standard errors, and what they lead from and to."""
+class ShapleyValues:
+    """ShapleyValues (n, D, C), their standard errors, and what they lead from and to."""
 
     values: FloatArray  # (n, D, C)
     standard_error: FloatArray  # (n, D, C), 0 where all coalitions were predicted
@@ -54,7 +54,7 @@ def contributions(
     background: FloatArray,
     units: IntArray | None = None,
     looked_at: BoolArray | None = None,
-) -> Contributions:
+) -> ShapleyValues:
     """Shapley values of ``predict(rows) -> (n, C)`` for rows (n, P) against others (R, P).
 
     ``units`` (P,) are the columns that the numbers are made of; those of one join together.
@@ -94,7 +94,7 @@ def shapley(
     n_background: int = 1,
     width: int | None = None,
     small: float = 0.0,
-) -> Contributions:
+) -> ShapleyValues:
     """Shapley values of rows that differ in some columns (n, D) from the background.
 
     Standard errors below ``small`` need not be smaller. A row of ``width`` numbers is predicted
@@ -124,7 +124,7 @@ def shapley(
             else:
                 found = _sampled(game, some, differs[some], ends, prediction[some], small)
                 values[some], errors[some] = found
-    return Contributions(values, errors, ends.mean(axis=0), prediction)
+    return ShapleyValues(values, errors, ends.mean(axis=0), prediction)
 
 
 class _Game:
@@ -268,5 +268,4 @@ def _along(
     path[:, :, 1:size] = between.reshape(n_orders, n_rows, size - 1, -1)
     added = np.diff(path, axis=2)
     own = np.take_along_axis(added, np.maximum(place - 1, 0)[..., None], axis=2)
-    found: FloatArray = np.where(differs[None, :, :, None], own, 0.0)
-    return found
+    return np.where(differs[None, :, :, None], own, 0.0)

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.gating.groups import Groups
+from covey._core.gating.gate import Groups
 from covey._core.random import Purpose, UniformRows
 
 # From how many rows that are alike each row takes the values of a unit.
@@ -165,8 +165,7 @@ def _among(unit: IntArray, units: IntArray) -> BoolArray:
     """Which columns are made of some units."""
     chosen = np.zeros(max(unit.max(initial=0), units.max(initial=0)) + 1, dtype=bool)
     chosen[units] = True
-    found: BoolArray = chosen[unit]
-    return found
+    return chosen[unit]
 
 
 class AlikeRows:
@@ -278,8 +277,7 @@ def rises(
         for one, before in zip(answers, known, strict=True):
             predicted = one.without(which, donors[:, one.rows])
             found[:, one.rows] += _judged(predicted, truth[one.rows], spread) - before
-        part: FloatArray = found / np.maximum(count, 1)
-        return part
+        return found / np.maximum(count, 1)
 
     both = np.zeros((2, n_units, n_rows))
     for unit in used:

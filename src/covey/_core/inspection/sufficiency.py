@@ -15,8 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey._core.arrays import FloatArray, IntArray
-from covey._core.inspection.rank_columns import UnitColumns, orthonormal, orthonormal_beyond
-from covey._core.inspection.relevance import block_traces, pillai_log_p
+from covey._core.inspection.relevance import (
+    UnitColumns,
+    block_traces,
+    orthonormal,
+    orthonormal_beyond,
+    pillai_log_p,
+)
 
 # The share of the units that leaves at a step; at least one does.
 _LEAVING = 1 / 6

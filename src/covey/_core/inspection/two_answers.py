@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.inspection.rank_columns import (
+from covey._core.inspection.frequencies import number_rejected
+from covey._core.inspection.relevance import (
     UnitColumns,
     class_scores,
+    combined_log_p,
     effective_rows,
+    evidence,
+    marginal_log_p,
     unit_columns,
     value_scores,
 )
-from covey._core.inspection.relevance import combined_log_p, evidence, marginal_log_p
-from covey._core.inspection.selection import number_rejected
 from covey._core.inspection.sufficiency import fewest
 from covey._core.random import Purpose, UniformRows
 
@@ -33,7 +35,7 @@ _N_FOLDS = 5
 
 
 @dataclass(frozen=True)
-class Answers:
+class UnitAnswers:
     """What is known of the units.
 
     log_p : (U,) log p-values, 0 for units without columns.
@@ -54,7 +56,7 @@ class FeatureAnswers:
     ``always`` (D,) are features that are selected whatever is known of them.
     """
 
-    def __init__(self, answers: Answers, unit: IntArray, always: BoolArray) -> None:
+    def __init__(self, answers: UnitAnswers, unit: IntArray, always: BoolArray) -> None:
         self._unit = unit
         self.log_p = np.append(answers.log_p, 0.0)[unit]
         needed = answers.relevant[: answers.n_enough]
@@ -99,7 +101,7 @@ def two_answers(
     *,
     level: float,
     seed: int,
-) -> Answers:
+) -> UnitAnswers:
     """Both answers for the columns of X, (n, D) dense or sparse.
 
     ``unit`` (D,) is the unit of each column, -1 for those that do not count. ``target`` (n,) are
@@ -124,7 +126,7 @@ def two_answers(
         columns = columns_of(part)
         marginal = np.minimum(marginal, marginal_log_p(columns, scores, n_rows))
     if not parts or not scores.shape[1]:
-        return Answers(np.zeros(n_units), [], 0, [])
+        return UnitAnswers(np.zeros(n_units), [], 0, [])
     if len(parts) > 1:
         columns = columns_of(_best_columns(unit, combined_log_p(marginal)))
     found = evidence(columns, scores, marginal, n_rows, level)
@@ -136,7 +138,7 @@ def two_answers(
     compared = [one for one in candidates if one in present]
     few = fewest(columns, scores, compared, found.pairs, _folds(strata, seed), n_rows)
     relevant = few.order + [one for one in candidates if one not in present]
-    return Answers(log_p, relevant, few.n_enough, few.twins)
+    return UnitAnswers(log_p, relevant, few.n_enough, few.twins)
 
 
 def _drawn_rows(weight: FloatArray, seed: int) -> IntArray:

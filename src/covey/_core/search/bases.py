@@ -70,11 +70,7 @@ class ScaledBasis:
 
 
 def standardized_bases(
-    rows: SearchRows,
-    features: Features,
-    *,
-    sampled: bool = False,
-    single: bool = False,
+    rows: SearchRows, features: Features, *, sampled: bool = False, single: bool = False
 ) -> dict[str, ScaledBasis]:
     """Make the bases that the table allows, and let the rows standardize their columns.
 
@@ -111,10 +107,7 @@ def standardized_bases(
     if 1 < np.sum(multiplied) <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
         highest, lowest = rows.max(SearchBlock.extremes, False)
         two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
-        add(
-            "products",
-            Basis.products(two_valued, features.mean, features.seen, used=multiplied),
-        )
+        add("products", Basis.products(two_valued, features.mean, features.seen, used=multiplied))
     return bases
 
 

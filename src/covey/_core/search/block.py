@@ -29,12 +29,10 @@ from covey._core.arrays import (
 from covey._core.basis import Basis
 from covey._core.blocks import P, Result
 from covey._core.design import Design
-from covey._core.gating.gate import GatedRows, Parts, Pool
-from covey._core.gating.groups import group_importance
+from covey._core.gating.gate import GatedRows, Parts, Pool, group_importance
 from covey._core.quantiles import WeightedRows
 from covey._core.search.folds import Drawn, FoldAssignment, Folds, SampledRows, drawn, sampled_rows
-from covey._core.search.held_out import HeldOutPredictions
-from covey._core.search.targets import ClassTarget, Target
+from covey._core.search.targets import ClassTarget, HeldOutPredictions, Target
 from covey._core.softmax_linear import linear_logits
 
 # Numbers that are copied, or computed, at once: bounds the memory that this needs.
@@ -445,11 +443,11 @@ class SearchBlock:
     def pick_losses(
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
-        """See `covey._core.search.selection.Library`."""
+        """See `covey._core.search.selection.PredictionLibrary`."""
         return self.held_out.library().pick_losses(picked, allowed, total)
 
     def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
-        """See `covey._core.search.selection.Library`."""
+        """See `covey._core.search.selection.PredictionLibrary`."""
         return self.held_out.library().compare(weights, best)
 
     def held_out_losses(

@@ -12,7 +12,7 @@ from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts, contrast, of_two_classes
 from covey._core.gating.paths import FeatureColumns
-from covey._core.journal import Journal
+from covey._core.journal import ProgressJournal
 from covey._core.lbfgs import minimise
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.families import Family
@@ -118,7 +118,7 @@ class FitPlan:
     single: bool = True
     keeps_folds: bool = False
     on_iteration: Callable[[], None] | None = None
-    journal: Journal | None = None
+    journal: ProgressJournal | None = None
 
 
 class Optimum:

@@ -24,7 +24,7 @@ from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns, path_sizes
-from covey._core.journal import Journal
+from covey._core.journal import ProgressJournal
 from covey._core.search.assembly import Flock, OnFolds, assembled
 from covey._core.search.bases import (
     Features,
@@ -176,7 +176,7 @@ class SearchPlan:
     factor: float = 1.0  # of the penalties for that many rows
     single: bool = True
     keeps_folds: bool = False
-    journal: Journal | None = None
+    journal: ProgressJournal | None = None
 
 
 @dataclass(frozen=True)
@@ -219,10 +219,7 @@ class Search:
         # grown before, if there is another one: single precision is enough.
         last = rungs[-1].rows if rungs else rows
         self._bases = standardized_bases(
-            last,
-            features,
-            sampled=bool(rungs),
-            single=len(rungs) > 1 and self._bears_single(last),
+            last, features, sampled=bool(rungs), single=len(rungs) > 1 and self._bears_single(last)
         )
         for rung in rungs[:-1]:
             for name, scaled in self._bases.items():

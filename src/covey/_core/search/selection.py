@@ -35,7 +35,7 @@ def possible(true: FloatArray) -> FloatArray:
     return np.fmax(true, _FLOOR)
 
 
-class Library:
+class PredictionLibrary:
     """What candidates predict of some rows, (M, n), and the losses and weights of these rows."""
 
     def __init__(self, predictions: FloatArray, row_losses: RowLoss, weight: FloatArray) -> None:
@@ -105,7 +105,7 @@ def greedy_weights(
     Starts from nothing; each pick adds the candidate that lowers the loss of the mean of all
     picked so far the most, the first of equals. Of all sizes on the way, up to ``n_picks``, the
     best is kept. With ``replace`` a candidate can be picked again: its weight grows. The weights
-    (M,) are shares of the picks; ``pick_losses`` is that of `Library` over all rows.
+    (M,) are shares of the picks; ``pick_losses`` is that of `PredictionLibrary` over all rows.
     ``affordable(picked)`` are the candidates (M,) that may be picked next.
     """
     picked: list[int] = []
@@ -206,8 +206,8 @@ def greedy_mean(
     n_picks: int = 25,
     replace: bool = True,
 ) -> FloatArray:
-    """The same for any loss of the mean of what is picked; see `Library`."""
-    library = Library(predictions, row_losses, weight)
+    """The same for any loss of the mean of what is picked; see `PredictionLibrary`."""
+    library = PredictionLibrary(predictions, row_losses, weight)
     total = float(weight.sum())
     return greedy_weights(
         lambda picked, allowed: library.pick_losses(picked, allowed, total)[0],

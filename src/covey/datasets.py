@@ -7,6 +7,8 @@ from sklearn.utils import check_random_state
 
 from covey._validation import check_number
 
+__all__ = ["make_quarter_circle"]
+
 
 def make_quarter_circle(
     n_samples_per_class: int = 100,

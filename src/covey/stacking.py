@@ -1,27 +1,30 @@
-"""What stacks of several layers share: names, folds, and columns beside members' outputs."""
+"""Stacking of any models by any model, in one layer or several, learnt out of fold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.special import softmax
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch, check_array, get_tags
 from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metaestimators import available_if
 
 from covey import _state as stored
-from covey._blocks import take_rows
+from covey._blocks import take_columns, take_rows
 from covey._columns import chosen_columns
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
 from covey._validation import check_number, fitted_alone
 from covey.fusers import Predictions, Stacking
-from covey.fusers.encoding import (
+from covey.fusers._outputs import member_output, member_values
+from covey.fusers._stacking import (
     CLASS_OUTPUTS,
     VALUE_OUTPUTS,
     KnownNumbers,
@@ -29,9 +32,19 @@ from covey.fusers.encoding import (
     join_columns,
     learn_ranks,
     outputs_by_member,
+    ranks_of_classes,
 )
-from covey.members import FitParameters, NamedMembers
+from covey.members import (
+    Classifiers,
+    FitParameters,
+    FusedClassifier,
+    FusedRegressor,
+    NamedMembers,
+    Regressors,
+)
 from covey.members._stored import check_fuser, check_member, try_row
+
+__all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
@@ -59,10 +72,8 @@ class Layered(NamedMembers):
         refuse("outputs", "are not those of the members.", fits and not list(members))
         known = {output for layer in self.outputs_ for output in layer}
         refuse("outputs", "are of the other task.", known <= set(self._choices))
-        of_numbers = self.kind_ == "value"
-        fits = [len(ranks or ()) for ranks in self._ranks] == (
-            sizes[:-1] if of_numbers else [0] * len(self._ranks)
-        )
+        sizes = sizes[:-1] if self.kind_ == "value" else [0] * len(self._ranks)
+        fits = [len(ranks or ()) for ranks in self._ranks] == sizes
         refuse("ranks", "are not those of the members.", fits)
         self.estimators_ = self.layers_[-1]
         for number, layer in enumerate(self.layers_):
@@ -111,10 +122,7 @@ class Layered(NamedMembers):
         members = [member for layer in self.layers_ for member in layer]
         self.named_estimators_ = self._by_name(given, members)
         fuser = Stacking(
-            self.final_estimator,
-            self.outputs_[-1],
-            passthrough=beside is not None,
-            clip=self.clip,
+            self.final_estimator, self.outputs_[-1], passthrough=beside is not None, clip=self.clip
         )
         P = self._as_predictions(predicted)
         of_final = parameters_of_rows(parameters.parts["final_estimator"], rows, len(y))
@@ -152,9 +160,8 @@ class Layered(NamedMembers):
             return super().predict(X)
         X = self._check_rows(X)
         if get_config()["enable_metadata_routing"]:
-            parameters = process_routing(self, "predict", **parameters)["final_estimator"][
-                "predict"
-            ]
+            routed = process_routing(self, "predict", **parameters)
+            parameters = routed["final_estimator"]["predict"]
         return self.final_estimator_.predict(self._by_blocks(self._as_columns, X), **parameters)
 
     @property
@@ -221,31 +228,30 @@ class Layered(NamedMembers):
         given = self._layers()
         everyone = [pair for layer in given for pair in layer]
         layers = [self._kept(layer) for layer in given]
-        if isinstance(self.cv, str) and not self._is_prefit():
-            raise ValueError(
-                "cv must be an int, a splitter, a list of splits, or 'prefit' for members "
-                f"that are fitted already, got {self.cv!r}."
-            )
         if self._is_prefit():
             for name, member in (pair for layer in layers for pair in layer):
                 self._check_fitted(name, member)
             if self.features is not None:
                 self._check_fitted("features", self.features)
+        elif isinstance(self.cv, str):
+            raise ValueError(
+                "cv must be an int, a splitter, a list of splits, or 'prefit' for members "
+                f"that are fitted already, got {self.cv!r}."
+            )
         if not all(layers):
             raise ValueError(
                 f"All members of layer {1 + layers.index([])} are dropped; at least one of each "
                 "layer must be left."
             )
-        final = self.final_estimator
+        final, made = self.final_estimator, self.features
         if final is not None and not self._models.accepts(final):
             raise ValueError(f"final_estimator must be a {self._models.noun}, got {final!r}.")
-        if self.features is not None and (
-            isinstance(self.features, type) or not hasattr(self.features, "transform")
-        ):
-            raise TypeError(f"features must be a transformer, got {self.features!r}.")
+        if made is not None and (isinstance(made, type) or not hasattr(made, "transform")):
+            raise TypeError(f"features must be a transformer, got {made!r}.")
         names = [name for name, _ in everyone]
-        listed = outputs_by_member(self.outputs, names, self._choices)
-        wanted = dict(zip(names, listed, strict=True))
+        wanted = dict(
+            zip(names, outputs_by_member(self.outputs, names, self._choices), strict=True)
+        )
         self.outputs_ = [
             [self._output_of(name, member, wanted[name]) for name, member in layer]
             for layer in layers
@@ -261,8 +267,7 @@ class Layered(NamedMembers):
 
     def _find_columns(self, X: Any) -> np.ndarray | None:
         """Positions of the columns that are passed through, or None."""
-        wanted = self.passthrough
-        names = getattr(self, "feature_names_in_", None)
+        wanted, names = self.passthrough, getattr(self, "feature_names_in_", None)
         if wanted is False or wanted is None or X.shape[1] == 0:
             return None
         wanted = slice(None) if wanted is True else wanted
@@ -272,18 +277,9 @@ class Layered(NamedMembers):
     def _passed_through(self, X: Any) -> Any:
         if self._columns is None:
             return None
-        if hasattr(X, "iloc"):
-            part = X.iloc[:, self._columns]
-        else:
-            part = (X.tocsr() if hasattr(X, "tocsr") else X)[:, self._columns]
+        how = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
-            return check_array(
-                part,
-                accept_sparse="csr",
-                dtype=np.float64,
-                ensure_all_finite="allow-nan",
-                ensure_min_features=0,
-            )
+            return check_array(take_columns(X, self._columns), ensure_min_features=0, **how)
         except (ValueError, TypeError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(
@@ -320,10 +316,7 @@ class Layered(NamedMembers):
                 self._n_made = _numbers(made).shape[1]
         else:
             folds = [(rows[train], test) for train, test in self._folds(X, y, parameters.split)]
-            of_features = parameters.parts.get("features", {})
-            beside = self._beside_out_of_fold(folds, X, y, of_features)
-            if self.features is not None:
-                self.features_ = fit_with(clone(self.features), X, y, of_features)
+            beside = self._beside_out_of_fold(folds, X, y, parameters.parts.get("features", {}))
         weight = parameters.parts["final_estimator"].get("sample_weight")
         self.layers_, self._ranks, inputs = [], [], X
         for number, pairs in enumerate(layers):
@@ -353,48 +346,38 @@ class Layered(NamedMembers):
                 predicted = _averaged(inner, held_out, np.concatenate(blocks))
                 rows = rows[held_out]
             if number < len(layers) - 1:
-                self._ranks.append(self._learn_ranks(predicted, _at(weight, rows)))
+                of_rows = np.ones(len(rows)) if weight is None else weight[rows]
+                ranks = learn_ranks(predicted, of_rows) if self.kind_ == "value" else None
+                self._ranks.append(ranks)
                 inputs = join_columns(self._encode(predicted, number), _at(beside, rows))
         self.estimators_ = self.layers_[-1]
         return predicted, _at(beside, rows), rows
-
-    def _learn_ranks(self, predicted: np.ndarray, weight: np.ndarray | None) -> Any:
-        if self.kind_ != "value":
-            return None
-        return learn_ranks(predicted, np.ones(len(predicted)) if weight is None else weight)
 
     def _encode(self, predicted: np.ndarray, number: int) -> np.ndarray:
         """Predictions of a layer as columns for the next."""
         outputs, ranks = self.outputs_[number], self._ranks[number]
         return encode_outputs(predicted, outputs, self.clip, ranks).reshape(len(predicted), -1)
 
-    def _beside_out_of_fold(
-        self, folds: Folds, X: Any, y: np.ndarray, of_features: dict[str, Any]
-    ) -> Any:
+    def _beside_out_of_fold(self, folds: Folds, X: Any, y: np.ndarray, given: dict) -> Any:
         """Columns beside the outputs, for all rows; generated ones are out of fold too."""
-        made = None
-        if self.features is not None:
-            blocks = [
-                _numbers(
-                    fit_with(
-                        clone(self.features),
-                        take_rows(X, train),
-                        y[train],
-                        parameters_of_rows(of_features, train, len(y)),
-                    ).transform(take_rows(X, test))
-                )
-                for train, test in folds
-            ]
-            widths = sorted({block.shape[1] for block in blocks})
-            if len(widths) > 1:
-                raise ValueError(
-                    f"features makes {widths[0]} columns in one fold and {widths[-1]} in another; "
-                    "give a transformer that always makes the same."
-                )
-            self._n_made = widths[0]
-            stack = sparse.vstack if any(map(sparse.issparse, blocks)) else np.concatenate
-            made = _averaged(folds, np.arange(len(y)), stack(blocks))
-        return self._joined(X, made)
+        if self.features is None:
+            return self._joined(X, None)
+
+        def fitted(rows: np.ndarray) -> Any:
+            of_rows = parameters_of_rows(given, rows, len(y))
+            return fit_with(clone(self.features), take_rows(X, rows), y[rows], of_rows)
+
+        blocks = [_numbers(fitted(train).transform(take_rows(X, test))) for train, test in folds]
+        widths = sorted({block.shape[1] for block in blocks})
+        if len(widths) > 1:
+            raise ValueError(
+                f"features makes {widths[0]} columns in one fold and {widths[-1]} in another; "
+                "give a transformer that always makes the same."
+            )
+        self._n_made = widths[0]
+        self.features_ = fit_with(clone(self.features), X, y, given)
+        stack = sparse.vstack if any(map(sparse.issparse, blocks)) else np.concatenate
+        return self._joined(X, _averaged(folds, np.arange(len(y)), stack(blocks)))
 
     # -- predict -----------------------------------------------------------------------------
 
@@ -430,14 +413,12 @@ class Layered(NamedMembers):
         if self._columns is not None:
             names += list(input_names[self._columns])
         if self.features_ is not None:
-            names += [f"features__{name}" for name in self._names_of_made(input_names)]
+            try:
+                made = self.features_.get_feature_names_out(input_names)
+            except AttributeError:  # it has no names, or a step of it has none
+                made = range(self._n_made)
+            names += [f"features__{name}" for name in made]
         return names
-
-    def _names_of_made(self, input_names: np.ndarray) -> list[str]:
-        try:
-            return list(self.features_.get_feature_names_out(input_names))
-        except AttributeError:  # it has no names, or a step of it has none
-            return [str(column) for column in range(self._n_made)]
 
     def _fused(self, X: Any) -> np.ndarray:
         return self._bounded(self.fuser_.fuse(*self._forward(X)))
@@ -479,3 +460,313 @@ def _averaged(folds: Folds, rows: np.ndarray, stacked: Any) -> Any:
     if sparse.issparse(stacked):
         return sparse.csr_array(mean @ stacked)
     return (mean @ stacked.reshape(len(tests), -1)).reshape(len(rows), *stacked.shape[1:])
+
+
+# -- the estimators -------------------------------------------------------------------------------
+
+
+def _final_has(*methods: str) -> Callable[[Any], bool]:
+    """Whether the model on top, fitted or to be, has one of some methods."""
+
+    def check(self: Any) -> bool:
+        final = self.final_estimator_ if hasattr(self, "fuser_") else self._final()
+        return any(hasattr(final, method) for method in methods)
+
+    return check
+
+
+class GeneralStackingClassifier(Layered, FusedClassifier):
+    r"""Any classifier on top of any classifiers, learnt from out-of-fold outputs.
+
+    .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
+
+    z encodes what a member predicts (``outputs``), :math:`x_S` are chosen columns
+    (``passthrough``) and t generated ones (``features``). :math:`\theta` is learnt from what
+    members, and t, fitted without a row give for it; they are then fitted again on all rows.
+    Stacked generalisation of Wolpert (1992).
+
+    With probabilities (or scores of two classes), one layer and folds that are a partition, this
+    is scikit-learn's `StackingClassifier` to rounding, which also drops the first of two classes;
+    layers are then
+    what nesting it as ``final_estimator`` gives, and logits of all members what a transformer
+    before the final model gives. Different are: any splitter (`TimeSeriesSplit`, repeated or
+    overlapping folds), outputs for each member, chosen and generated columns, members that lack
+    a class in a fold, names across layers in ``set_params``, and who decided.
+
+    *Layers.* The members of a layer see the outputs of the layer before and the columns
+    beside, not X. All layers use the same folds: a member of layer 2 that predicts a fold is
+    fitted on the out-of-fold predictions of layer 1 for the other folds' rows. Layer 1 was then
+    fitted with the held-out fold among its rows, so a trace of its labels remains, as in
+    every scheme that does not nest folds in folds; no model ever predicts a row that it was
+    itself fitted on.
+
+    *Rows.* Those without an out-of-fold output are left out, with a warning, and under a
+    time-ordered splitter each layer loses a block more. The mean is taken of several outputs
+    for a row.
+
+    Take it where members are strong and many rows are there to learn from. With few rows, or to
+    know who decided, weights are safer: `FusionClassifier` with ``fuser="linear_stacking"``.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator) tuples, of estimators, or of lists of those
+        The members, or layers of members, the first one on X. Names differ across layers. They,
+        and "drop", are as for `FusionClassifier`.
+    final_estimator : classifier, optional
+        A; by default a `LogisticRegression`. Only with one that has ``predict_proba`` there
+        are probabilities.
+    outputs : str, list of str or dict from members' names, default="auto"
+        How each member's output is encoded: "probabilities", "scores" (its
+        ``decision_function``, less its mean over the classes), "one_hot" (needs ``predict``
+        only), "logits" or "ranks" (average ranks of the classes; needs ``predict_proba`` or
+        ``decision_function``). "auto": the first of these that it can give. A list has one entry
+        a member, over all layers, those that are dropped included; for members that a dict does
+        not name it is "auto".
+    passthrough : bool, column, list of columns, mask, slice or callable, default=False
+        The columns of X that later layers and A see too: True is all of them, others by name
+        or position, or by a selector such as scikit-learn's `make_column_selector`. They must
+        be numbers.
+    features : transformer, optional
+        Makes further columns of X for later layers and A. It is fitted without the rows that
+        it makes them for, so it may look at y; it gets sample weights if its ``fit`` takes
+        them. Its columns must mean the same in each fold, which principal components, whose
+        signs are arbitrary, do not.
+    clip : float, default=1e-6
+        Probabilities are kept this far from 0 and 1 before logits are taken.
+    cv : int, splitter, iterable or "prefit", default=5
+        How out-of-fold outputs are made. "prefit": all members, and ``features``, are fitted
+        already and used as they are, and the rows given to ``fit``, from which A learns, are
+        **taken as held out** from them.
+    n_jobs : int or None, default=None
+        Processes that fit the members.
+    verbose : int, default=0
+        As for `FusionClassifier`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    layers_ : list of lists of estimators
+        All members, fitted: the first layer on all rows, others on the outputs that are out of
+        fold.
+    estimators_ : list of estimators
+        The last layer, whose outputs A reads.
+    named_estimators_ : Bunch
+        The members of all layers by name; "drop" for those that are dropped.
+    outputs_ : list of lists of str
+        How each member's output is encoded, by layer.
+    features_ : transformer or None
+        Fitted on all rows.
+    fuser_ : Stacking
+        The fitted fuser.
+    final_estimator_ : classifier
+        A, fitted.
+    out_of_fold_ : Bunch
+        What A was fitted on: ``rows`` (their numbers), ``columns`` (n_rows, n_columns), named by
+        ``get_feature_names_out``, and ``members`` (n_rows, n_members, n_classes), what the last
+        layer predicts of these rows. Not in saved files.
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey.stacking import GeneralStackingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> stack = GeneralStackingClassifier(
+    ...     [[GaussianNB(), DecisionTreeClassifier(random_state=0)], [LogisticRegression()]],
+    ...     outputs={"gaussiannb": "ranks"},
+    ...     passthrough=[2, 3],
+    ... )
+    >>> stack.fit(X, y).predict(X[::50])
+    array([0, 1, 2])
+    """
+
+    kind_ = "probability"
+    _models = Classifiers
+    _choices = ("auto", *CLASS_OUTPUTS)
+
+    def __init__(
+        self,
+        estimators: list,
+        final_estimator: Any = None,
+        *,
+        outputs: str | list[str] | Mapping[str, str] = "auto",
+        passthrough: Any = False,
+        features: Any = None,
+        clip: float = 1e-6,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimators = estimators
+        self.final_estimator = final_estimator
+        self.outputs = outputs
+        self.passthrough = passthrough
+        self.features = features
+        self.clip = clip
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _output_of(self, name: str, member: Any, wanted: str) -> str:
+        if wanted == "auto":
+            return next(output for output in _METHODS_FOR if _can_give(member, output))
+        if not _can_give(member, wanted):
+            raise ValueError(
+                f"outputs={wanted!r} needs the {' or '.join(_METHODS_FOR[wanted])} of each "
+                f"member, which {name!r} does not have; calibrate it, or use outputs='auto' for "
+                "it."
+            )
+        return wanted
+
+    def _predict_layer(self, names: list, members: list, X: Any, outputs: list) -> np.ndarray:
+        predicted = []
+        for name, member, output in zip(names, members, outputs, strict=True):
+            self._output_of(name, member, output)  # a fitted one may lack what it promised
+            predicted.append(_probabilities(member, X, self.classes_, output, name))
+        values = np.stack(predicted, axis=1)
+        Predictions(values, self.classes_, names, "probability").check_probabilities()
+        return values
+
+    def _fused_log(self, X: Any) -> np.ndarray:
+        return self.fuser_.fuse_log(*self._forward(X))
+
+    predict_proba = available_if(_final_has("predict_proba"))(FusedClassifier.predict_proba)
+    predict_log_proba = available_if(_final_has("predict_proba"))(
+        FusedClassifier.predict_log_proba
+    )
+
+    @available_if(_final_has("predict_proba", "decision_function"))
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Log-odds or logarithms of probabilities, or the scores of a model without these."""
+        if hasattr(self, "predict_proba"):
+            return super().decision_function(X)
+        return self._by_blocks(self._scores, self._check_rows(X))
+
+    def _scores(self, X: Any) -> np.ndarray:
+        final, columns = self.final_estimator_, self._as_columns(X)
+        scores, _ = member_output(final, columns, self.classes_, "score", "final_estimator")
+        if len(self.classes_) == 2:
+            return (scores[:, 1] - scores[:, 0]) / 2
+        # A class that the model on top never saw comes last.
+        return np.maximum(scores, np.finfo(np.float64).min)
+
+
+# The methods that can give what is encoded; "auto" is the first that a member has.
+_METHODS_FOR = {
+    "probabilities": ("predict_proba",),
+    "scores": ("decision_function",),
+    "one_hot": ("predict",),
+    "logits": ("predict_proba",),
+    "ranks": ("predict_proba", "decision_function"),
+}
+
+
+def _can_give(member: Any, output: str) -> bool:
+    return any(hasattr(member, method) for method in _METHODS_FOR[output])
+
+
+def _probabilities(member: Any, X: Any, classes: np.ndarray, output: str, name: str) -> np.ndarray:
+    """What a member predicts, as numbers that sum to one over the classes.
+
+    A member of which less than probabilities is encoded gives what is left of them: a one for
+    the class that it decides for, or shares in the order of its scores. Scores are found again
+    in the logarithms of shares that are proportional to their exponentials.
+    """
+    if output == "scores":
+        scores, seen = member_output(member, X, classes, "decision", name)
+        # A class that the member never saw is as unlikely as its last.
+        last = scores[:, seen].min(axis=1, keepdims=True)
+        return softmax(np.where(seen, scores, last).astype(np.float64), axis=1)
+    if output == "one_hot":
+        codes, _ = member_output(member, X, classes, "label", name)
+        return np.eye(len(classes))[codes]
+    if output == "ranks" and not hasattr(member, "predict_proba"):
+        scores, _ = member_output(member, X, classes, "score", name)
+        ranks = ranks_of_classes(scores)
+        return ranks / ranks.sum(axis=1, keepdims=True)
+    return member_output(member, X, classes, "probability", name)[0]
+
+
+class GeneralStackingRegressor(Layered, FusedRegressor):
+    r"""Any regressor on top of any regressors, learnt from out-of-fold predictions.
+
+    .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
+
+    The regressor's `GeneralStackingClassifier`, which explains how layers, folds, chosen and
+    generated columns work. With one layer, values and folds that are a partition this is
+    scikit-learn's `StackingRegressor` to rounding, within ``y_range_``.
+
+    Take it where regressors are strong and rows are many; with few rows ``FusionRegressor(...,
+    fuser="linear_stacking")`` is safer.
+
+    Parameters
+    ----------
+    estimators
+        As for `GeneralStackingClassifier`.
+    final_estimator : regressor, optional
+        A; by default a `RidgeCV`.
+    outputs : str, list of str or dict from members' names, default="values"
+        How each member's output is encoded. "values": as it is. "ranks": the (weighted)
+        share of the member's own out-of-fold predictions that are lower, ties by half; a wild
+        prediction is then no more than the highest one.
+    passthrough, features, cv, n_jobs, verbose
+        As for `GeneralStackingClassifier`.
+
+    Attributes
+    ----------
+    layers_, estimators_, named_estimators_, outputs_, features_, out_of_fold_
+        As of `GeneralStackingClassifier`.
+    final_estimator_, n_features_in_, feature_names_in_
+        As of `GeneralStackingClassifier`.
+    y_range_ : ndarray of shape (2,)
+        The least and the greatest number that is predicted, as of `FlockRegressor`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from covey.stacking import GeneralStackingRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> stack = GeneralStackingRegressor(
+    ...     [LinearRegression(), KNeighborsRegressor(20)], passthrough=["bmi"]
+    ... )
+    >>> stack.fit(X, y).explain_fusion(X[:1], as_frame=True).round(1)
+       linearregression  kneighborsregressor
+    0               0.6                  0.4
+    """
+
+    kind_ = "value"
+    _models = Regressors
+    _choices = VALUE_OUTPUTS
+    clip = 1e-6  # numbers have no logits
+
+    def __init__(
+        self,
+        estimators: list,
+        final_estimator: Any = None,
+        *,
+        outputs: str | list[str] | Mapping[str, str] = "values",
+        passthrough: Any = False,
+        features: Any = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimators = estimators
+        self.final_estimator = final_estimator
+        self.outputs = outputs
+        self.passthrough = passthrough
+        self.features = features
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _predict_layer(self, names: list, members: list, X: Any, outputs: list) -> np.ndarray:
+        return member_values(members, names, X)[:, :, None]
+
+    def _member_values(self, X: Any) -> np.ndarray:
+        return self._forward(X)[0].values[:, :, 0]

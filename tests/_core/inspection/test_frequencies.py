@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
-from covey._core.inspection import selection as core
+from covey._core.inspection import frequencies as core
 
 
 def test_two_resamples_halve_every_stratum():
