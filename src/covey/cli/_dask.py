@@ -27,7 +27,7 @@ from covey.cli._problem import MOST_CLASSES, Problem, check_column, read_problem
 from covey.cli._reading import frame_of_some, known_frame
 from covey.cli._sources import PARQUET, Rows, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
-from covey.evaluation import HeldOut, Predicted
+from covey.evaluation._held_out import HeldOut, Predicted
 from covey.tables import TableClassifier, TablePreparation, TableRegressor
 
 _HELD_OUT = 0.25
