@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 EXAMPLE = ("covey demo --table wine.csv",)
 
-_COLUMNS = ["alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols", "flavanoids", "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue", "dilution", "proline", "cultivar"]
+# fmt: off
+_COLUMNS = [
+    "alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols",
+    "flavanoids", "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue",
+    "dilution", "proline", "cultivar",
+]
+# fmt: on
 _CULTIVARS = {0: "Barolo", 1: "Grignolino", 2: "Barbera"}
 
 
