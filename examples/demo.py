@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,6 +131,15 @@ def reason_table(flock: FlockClassifier, X: Any) -> Table:
     return table
 
 
+def how_to_go_on() -> str:
+    """The lines to type next, where the command is in the folder of this interpreter."""
+    folder = Path(sys.executable).parent
+    with suppress(ValueError):
+        folder = folder.relative_to(Path.cwd())
+    activate = f". {folder / 'activate'}\n  " if (folder / "activate").exists() else ""
+    return f"Now on a table:\n  {activate}covey demo --table wine.csv\n  covey --help"
+
+
 def main() -> None:
     """Run the demo."""
     try:
@@ -152,6 +163,7 @@ def main() -> None:
     console.print(str(flock.summary()), soft_wrap=True, highlight=False, markup=False)
     console.print(reason_table(flock, wine(N_REPEATS - 1)[1][0]))
     console.print(f"{time.perf_counter() - started:.0f} s")
+    console.print(how_to_go_on(), soft_wrap=True, highlight=False, markup=False)
 
 
 if __name__ == "__main__":

@@ -129,6 +129,52 @@ def test_lines_of_the_help_work_as_they_stand(tmp_path, run):
     assert made <= {path.name for path in tmp_path.iterdir()}
 
 
+# What no command needs that reads or writes a table, or predicts rows.
+NEVER = {"dask", "distributed", "matplotlib", "onnx", "skl2onnx", "jinja2", "fastapi", "torch"}
+
+
+def test_commands_start_in_little_more_than_what_they_stand_on_takes(tmp_path, run):
+    """Processor time, beside that of importing what they stand on: any machine is slow at that."""
+    run("demo", "--table", "wine.csv", cwd=tmp_path)
+    run("fit", "wine.csv", "--target", "cultivar", "--effort", "fast", cwd=tmp_path)
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def seconds(code):
+        script = f"import sys, time\n{code}\nprint(time.process_time(), *sys.modules)"
+        found = []
+        for _ in range(3):  # the first one compiles
+            done = subprocess.run(
+                [sys.executable, "-c", script],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                check=True,
+                text=True,
+            )
+            taken, *modules = done.stdout.splitlines()[-1].split()
+            found.append(float(taken))
+        return min(found), set(modules)
+
+    def command(*words):
+        return seconds(
+            "from covey.cli import main\n"
+            f"try: main({list(words)!r})\nexcept SystemExit as error: assert not error.code"
+        )
+
+    least, _ = seconds("import pandas, pyarrow, sklearn, sklearn.metrics, typer")
+    taken, modules = command("demo", "--table", "again.csv")
+    assert taken < least
+    assert not modules & {*NEVER, "sklearn"}
+    for words in (
+        ("predict", "flock.covey", "wine.csv", "--out", "answers.csv"),
+        ("explain", "flock.covey", "wine.csv", "--row", "17"),
+    ):
+        taken, modules = command(*words)
+        assert taken < 1.7 * least, words
+        assert not modules & NEVER, words
+
+
 def test_help_is_quick_and_imports_nothing_heavy():
     script = (
         "import sys, time\n"

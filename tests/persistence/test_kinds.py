@@ -106,11 +106,11 @@ def test_a_member_of_bagging_takes_columns_that_are_there(change, match, tmp_pat
 @pytest.mark.parametrize(
     ("model", "parameters", "match"),
     [
-        (MACHINE, {"kernel": "precomputed"}, "parameters are those of another machine"),
+        (MACHINE, {"kernel": "precomputed"}, "parameters are those of a SVC of another"),
         (MACHINE, {"kernel": {"model": None}}, "kernel is no plain value"),
-        (MACHINE, {"cache_size": 1e9}, "parameters are those of another machine"),
-        (NEIGHBORS, {"metric": "haversine"}, "parameters are not known"),
-        (NEIGHBORS, {"metric_params": {"dict": [["Y_norm_squared", 1]]}}, "are not known"),
+        (MACHINE, {"cache_size": 1e9}, "parameters has an unknown part .cache_size."),
+        (NEIGHBORS, {"metric": "haversine"}, "KNeighborsClassifier with metric=.haversine."),
+        (NEIGHBORS, {"metric_params": {"dict": [["Y_norm_squared", 1]]}}, "with metric_params="),
         (NEIGHBORS, {"n_neighbors": 10**9}, "n_neighbors is more than there are rows"),
         (NEIGHBORS, {"leaf_size": 0}, "cannot be searched"),
         (FOREST, {"n_jobs": -1}, "unknown part 'n_jobs'"),

@@ -1,147 +1,59 @@
-"""``covey fit --engine dask``: tables in blocks, on this machine or on a cluster."""
+"""``covey fit --engine dask``: tables in blocks, on this machine or on a cluster.
+
+Some rows, evenly over the table, are brought to this process, which makes the same problem of them
+as of any other table. All rows are then prepared and fitted on where they lie, block by block, and
+what the models predict of rows held out is brought here to be judged.
+"""
 
 from __future__ import annotations
 
 import codecs
 import io
-import time as clock
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from covey._core.random import Purpose, UniformRows
-from covey._intervals import Interval, mean_interval_from_sums, proportion_interval
-from covey._kinds import as_kind, look, not_numbers
 from covey.cli._console import CommandError, Console
-from covey.cli._evaluate import kind_of_model
-from covey.cli._fit_summary import show_fit
-from covey.cli._fitting import flock
-from covey.cli._problem import (
-    FEWEST_ROWS,
-    MOST_CLASSES,
-    Problem,
-    as_target,
-    check_columns,
-    check_enough,
-    is_regression,
-    note_columns,
-)
-from covey.cli._reading import MISSING, SURELY_MISSING, with_gaps
-from covey.cli._sources import PARQUET, joined, separator_of
+from covey.cli._evaluate import predictions_of
+from covey.cli._judging import Judged
+from covey.cli._models import labels_like
+from covey.cli._problem import MOST_CLASSES, Problem, check_column, read_problem
+from covey.cli._reading import frame_of_some, known_frame
+from covey.cli._sources import PARQUET, Rows, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
-from covey.evaluation._held_out import LEAST_PROBABILITY, log_losses
-from covey.evaluation._record import Difference, Score
-from covey.tables import TablePreparation
+from covey.evaluation._held_out import HeldOut, Predicted
+from covey.tables import TableClassifier, TablePreparation, TableRegressor
 
 _HELD_OUT = 0.25
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# Of text, about so much is one block.
-_BLOCK_SIZE = "64MiB"
-# Values of the target that are counted in a block: more than there may be classes.
-_MOST_VALUES = 1_000
-# Rows that are brought to this process: enough for medians, and to notice ids.
-_MOST_ROWS_SHOWN = 20_000
-_MOST_CELLS_SHOWN = 4_000_000
-# A column of text with fewer numbers than this is one of text.
-_ENOUGH_NUMBERS = 0.9
+# Of text, about so many bytes are one block; of Parquet, row groups of as many.
+_BLOCK_SIZE = 1 << 26
+# Rows that are brought to this process: to look at, and to judge by.
+_MOST_ROWS_SHOWN, _MOST_ROWS_JUDGED = 20_000, 50_000
+_MOST_CELLS = 4_000_000
 # Seconds to wait for a scheduler, and for its workers.
 _TIMEOUT = 10.0
-_PLAIN = "or use --engine plain"
 
 _ALL, _FITTED_ON, _JUDGED_ON = "all rows", "rows to fit on", "rows held out"
 
 
-def fit_and_save(
-    console: Console,
-    path: str,
-    target: str,
-    *,
-    model: str,
-    effort: str,
-    fuser: str | None,
-    limits: dict[str, float],
-    checkpoint: str | None,
-    drop: Collection[str] | None,
-    keep: Collection[str] | None,
-    task: str,
-    seed: int,
-    scheduler: str | None,
-    verbose: bool,
-    **options: str | None,
-) -> None:
-    """Look at a table block by block, evaluate, fit on all rows, save, and show it.
-
-    Of other ``options`` of ``covey fit`` none may be given.
-    """
-    import covey.dask  # noqa: F401 (names what to install)
-    from covey.cli._models import keep_evaluation, save_model
-    from covey.evaluation import evaluate
-    from covey.evaluation._held_out import verdict
-    from covey.tables import TableClassifier, TableRegressor
-
-    _refuse(fuser, options)
-    header, blocks, text = read_blocks(path, target, console.note)
-    names = _number_columns(header, target, drop or [], keep or [], text)
-    started = clock.perf_counter()
-    with _cluster(scheduler), console.progress(5, "looking") as step:
-        table = _Table(blocks([*names, target]), target, names)
-        step(f"looking at {len(table.blocks):,} blocks")
-        problem = table.look(keep or [], task, text, seed, console)
-        step("", 1)
-        learner = flock(problem, effort=effort, fuser=fuser, limits=limits, seed=seed)
-        files = [None, None] if checkpoint is None else [f"{checkpoint}.1", checkpoint]
-        scores, gap, n_held = _evaluated(table, problem, learner, seed, files[0], step)
-        step(f"flock, on all {table.n_answered:,} rows")
-        kind = TableRegressor if problem.regression else TableClassifier
-        fitted = kind(learner, columns=problem.kinds, random_state=seed)
-        fitted._set_fitted(table.rows[_ALL].preparation, table.fit(learner, _ALL, files[1])[0])
-        step("", 1)
-    known = evaluate(
-        fitted,
-        table.sample[list(problem.kinds)],
-        target=target,
-        n_rows=table.n_answered,
-        remarks=problem.remarks,
-        health=problem.health,
-    )
-    evaluation = replace(
-        known,
-        scores=scores,
-        differences=gap,
-        verdict=verdict(gap, scores[0], True),
-        n_held_out=n_held,
-        how=f"a quarter of all, {n_held:,} rows",
-        split="chance",
-    )
-    keep_evaluation(fitted, problem, evaluation, table.sample)
-    save_model(fitted, model, table.sample)
-    for file in filter(None, files):
-        Path(file).unlink(missing_ok=True)
-    seconds = clock.perf_counter() - started
-    show_fit(console, evaluation, model=model, seconds=seconds, verbose=verbose)
-
-
-def _refuse(fuser: str | None, options: dict[str, str | None]) -> None:
+def refuse(fuser: str | None, **options: str | None) -> None:
     """Refuse, by name, what needs all rows in one place."""
     from covey.fusers._base import FUSERS
     from covey.fusers._fixed import make_fuser
 
-    by_chance = f"rows are held out one by one, by chance; leave it out, {_PLAIN}."
-    reasons = {
-        "group": by_chance,
-        "time": by_chance,
-        "report": "no page is made of the rows held out; leave it out, and make one of other rows "
-        "with covey report.",
-    }
-    for option, reason in reasons.items():
-        if options[option] is not None:
-            raise CommandError(f"--{option}: with --engine dask {reason}")
+    for option, given in options.items():
+        if given is not None:
+            raise CommandError(
+                f"--{option}: with --engine dask rows are held out one by one, by chance; leave "
+                "it out, or use --engine plain."
+            )
     if fuser in FUSERS and fuser != "gate" and make_fuser(fuser).learns:
         raise CommandError(
             f"--fuser: {fuser} learns from all rows in one place, but with --engine dask they "
@@ -149,34 +61,52 @@ def _refuse(fuser: str | None, options: dict[str, str | None]) -> None:
         )
 
 
-def _number_columns(
-    header: pd.DataFrame, target: str, drop: Collection[str], keep: Collection[str], text: bool
-) -> list[str]:
-    """Return the columns to learn from; those that hold no numbers are refused by name."""
-    from pandas.api import types
+def fitted_on_blocks(
+    console: Console,
+    path: str,
+    target: str,
+    learner_of: Any,
+    *,
+    files: Sequence[str | None],
+    seed: int,
+    scheduler: str | None,
+    **reading: Any,
+) -> tuple[Problem, Judged, pd.DataFrame, int]:
+    """Look at a table block by block, fit without some rows, judge, and fit on all rows.
 
-    check_columns(header, target, drop=drop, keep=keep)
-    names = [name for name in header.columns if name != target and name not in drop]
-    if not names:
-        besides = "besides the target" if header.shape[1] == 1 else "left to learn from"
-        raise CommandError(f"the table has no column {besides}.")
-    numeric = types.is_numeric_dtype, types.is_timedelta64_dtype
-    if not text:
-        kinds = header.dtypes
-        _refuse_text([repr(one) for one in names if not any(is_(kinds[one]) for is_ in numeric)])
-    return names
+    ``learner_of`` makes a learner for a problem; ``files`` are its checkpoints for the two fits.
+    Returned are the problem of the rows that were looked at, the model and how it was judged, the
+    rows held out, and how many rows there are.
+    """
+    import covey.dask  # noqa: F401 (names what to install)
 
-
-def _refuse_text(names: Sequence[str]) -> None:
-    """Refuse columns, whose names may have examples beside them."""
-    if not names:
-        return
-    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    what, them = ("columns {} hold", "them") if len(names) > 1 else ("column {} holds", "it")
-    raise CommandError(
-        f"the {what.format(listed)} other things than numbers, and --engine dask takes numbers "
-        f"only; encode {them} first, leave {them} out with --drop, {_PLAIN}."
-    )
+    with _cluster(scheduler), console.progress(5, "looking") as step:
+        names, blocks = read_blocks(path, console.note)
+        check_column(pd.DataFrame(columns=names), target, "--target")
+        table = _Table(blocks, target, names, seed)
+        problem = table.look(path, console, **reading)
+        step("", 1)
+        learner, simple = learner_of(problem), _one_member(problem, seed)
+        try:
+            step("flock, without the rows held out")
+            fitted = [table.fit(learner, _FITTED_ON, files[0])]
+            step("linear model, without the rows held out", 1)
+            fitted.append(table.fit(simple, _FITTED_ON))
+        except ValueError as error:
+            if "at least 2 classes" not in str(error):
+                raise
+            raise CommandError(
+                "holding rows out leaves one value of the target only; give more rows."
+            ) from None
+        step("judging", 1)
+        held_out, rows, n_rows = table.judged(problem, fitted)
+        step(f"flock, on all {n_rows:,} rows", 1)
+        kind = TableRegressor if problem.regression else TableClassifier
+        model = kind(learner, columns=problem.kinds, random_state=seed)
+        estimator = table.fit(learner, _ALL, files[1])[0]
+        model._set_fitted(table.known[_ALL].preparation, estimator)
+        step("", 1)
+    return problem, Judged(model, held_out, held_out.how), rows, n_rows
 
 
 @contextmanager
@@ -223,93 +153,88 @@ def _cluster(address: str | None) -> Iterator[None]:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def read_blocks(
-    path: str, target: str, note: Note
-) -> tuple[pd.DataFrame, Callable[[list[str]], list[Any]], bool]:
-    """Return a frame without rows, what gives blocks of some columns, and if cells are text.
+def read_blocks(path: str, note: Note) -> tuple[list[str], list[Any]]:
+    """Return the names of the columns, and the blocks as Dask's delayed `Rows`.
 
     ``path`` is a file, a folder of files, a pattern such as "rows/*.parquet", or an address of
     those such as "s3://bucket/rows/*.parquet".
     """
-    import dask.dataframe as dd
-    from fsspec import open as open_file
-    from pyarrow import parquet
-
     files = _files(path)
-    separators = [separator_of(file) for file in files]
-    packed = [file.lower().endswith(PARQUET) for file in files]
-    if len(set(packed)) > 1:
+    packed = {file.lower().endswith(PARQUET) for file in files}
+    if len(packed) > 1:
         raise CommandError(
             f"{path} holds Parquet files and text files; give a pattern for one kind, such as "
             "'rows/*.parquet'."
         )
-    headers: dict[str, tuple[list[str], str | None, bool]] = {}
-    for file, separator in zip(files, separators, strict=True):
+    found: dict[str, tuple[list[str], list[Any]]] = {}
+    for file in files:
         try:
-            with open_file(file, "rb", compression=None if packed[0] else "infer") as source:
-                if packed[0]:
-                    headers[file] = parquet.read_schema(source).names, None, True
-                    continue
-                # Neither a stream nor UTF-16 may begin anywhere.
-                whole = file.lower().endswith(".gz") or source.read(2) in _WIDE
-                source.seek(0)
-                headers[file] = (*read_header(source, file, separator, note), whole)
+            found[file] = (_parquet_blocks if packed == {True} else _text_blocks)(file, note)
         except FileNotFoundError:
             raise CommandError(f"there is no file {file}.") from None
         except CommandError:
             if file == files[0]:
                 raise  # another file without a header has no rows either
-    names = headers[files[0]][0]
-    for file, (others, *_) in headers.items():
+    names = found[files[0]][0]
+    for file, (others, _) in found.items():
         lacking = [name for name in names if name not in others]
         if lacking:
             raise CommandError(
                 f"{file} has no column {lacking[0]!r}, but {files[0]} has; give files of the same "
                 "columns."
             )
-    if not packed[0]:
-        header = pd.DataFrame(columns=names, dtype=object)
-        return header, lambda chosen: _text_blocks(headers, chosen, target), True
-    # A column that pandas has stored as the index is a column like others.
-    frame = dd.read_parquet(list(headers), index=False)
-    frame = frame.rename(columns={name: str(name) for name in frame.columns})
-    return frame._meta, lambda chosen: frame[chosen].to_delayed(), False
+    return names, [block for _, blocks in found.values() for block in blocks]
 
 
-def _text_blocks(headers: dict[str, Any], chosen: list[str], target: str) -> list[Any]:
-    """Return the blocks of text files, which begin and end with lines."""
+def _parquet_blocks(file: str, note: Note) -> tuple[list[str], list[Any]]:
+    """Return the names of the columns of a Parquet file, and its row groups as blocks."""
+    import dask
+    from fsspec import open as open_file
+    from pyarrow import parquet
+
+    with open_file(file, "rb") as source:
+        about = parquet.ParquetFile(source).metadata
+    sizes = [about.row_group(group).total_byte_size for group in range(about.num_row_groups)]
+    block_of = np.cumsum([0, *sizes])[:-1] // _BLOCK_SIZE
+    read = dask.delayed(_row_groups, pure=False)
+    groups = [np.flatnonzero(block_of == block).tolist() for block in np.unique(block_of)]
+    return list(about.schema.to_arrow_schema().names), [read(file, some) for some in groups]
+
+
+def _row_groups(file: str, groups: list[int]) -> Rows:
+    from fsspec import open as open_file
+    from pyarrow import parquet
+
+    with open_file(file, "rb") as source:
+        return Rows(parquet.ParquetFile(source).read_row_groups(groups), False)
+
+
+def _text_blocks(file: str, note: Note) -> tuple[list[str], list[Any]]:
+    """Return the names of the columns of a text, and its blocks, which are whole lines."""
     import dask
     from dask.bytes import read_bytes
+    from fsspec import open as open_file
 
+    with open_file(file, "rb", compression="infer") as source:
+        # Neither a stream nor UTF-16 may begin anywhere.
+        whole = file.lower().endswith(".gz") or source.read(2) in _WIDE
+        source.seek(0)
+        names, separator = read_header(source, file, separator_of(file), note)
+    how = {"blocksize": None if whole else _BLOCK_SIZE, "compression": "infer", "sample": False}
+    _, (blocks,) = read_bytes(file, delimiter=b"\n", **how)
     read = dask.delayed(_text_block, pure=False)
-    made = []
-    for file, (names, separator, whole) in headers.items():
-        size = None if whole else _BLOCK_SIZE
-        how = {"delimiter": b"\n", "blocksize": size, "compression": "infer"}
-        _, (blocks,) = read_bytes(file, sample=False, **how)
-        for place, block in enumerate(blocks):
-            given, where = (names, f"{file}, part {place + 1}") if place else (None, file)
-            made.append(read(block, where, separator, given, chosen, target))
-    return made
+    return names, [
+        read(block, f"{file}, part {place + 1}" if place else file, separator, names, place > 0)
+        for place, block in enumerate(blocks)
+    ]
 
 
-def _text_block(
-    data: bytes,
-    file: str,
-    separator: str,
-    names: list[str] | None,
-    chosen: list[str],
-    target: str,
-) -> pd.DataFrame:
-    """Return a block of text as a frame; the first one of a file has the names of the columns."""
-    read = [batch for batch, _ in csv_batches(io.BytesIO(data), file, separator, names=names)]
-    if not read:
-        return pd.DataFrame(columns=chosen, dtype=object)
-    frame = joined(read).select(chosen).to_pandas()
-    gaps = frame.isin(MISSING)
-    # Which words are gaps among classes is found when all of them are known.
-    gaps[target] = frame[target].isin(SURELY_MISSING)
-    return frame.mask(gaps, None)
+def _text_block(data: bytes, file: str, separator: str, names: list[str], later: bool) -> Rows:
+    """Return a block of text; the first one of a file has the names of the columns."""
+    given = names if later else None
+    read = [batch for batch, _ in csv_batches(io.BytesIO(data), file, separator, names=given)]
+    nothing = pa.table({name: pa.array([], pa.string()) for name in names})
+    return Rows(joined(read) if read else nothing, True, "." if separator == "," else None)
 
 
 def _files(path: str) -> list[str]:
@@ -348,6 +273,8 @@ def _files(path: str) -> list[str]:
         ) from None
     if not found:
         raise CommandError(f"there is no file {path}.")
+    for file in found:
+        separator_of(file)  # refuses an unknown ending
     return [system.unstrip_protocol(file) if remote else file for file in sorted(found)]
 
 
@@ -363,147 +290,104 @@ def _is_table(file: str) -> bool:
 # -- what is computed of a block, where it lies; every result is small ----------------------------
 
 
-class Seen(NamedTuple):
-    """Facts of a block before anything is learned; D is the number of columns."""
-
-    n_rows: int
-    values: dict[Any, int]  # of the target: how many rows have each, of the commonest ones
-    n_numbers: int  # rows whose target is a finite number
-    odd: list[Any]  # a value of the target that is none, if there is one
-    gaps: np.ndarray  # (D,), rows without a number
-    strange: np.ndarray  # (D,), those of them with something else than a number
-    examples: dict[str, str]  # of columns, something else than a number
-    codes: dict[str, str]  # of columns, one that looks like 01234
-    low: np.ndarray  # (D,)
-    high: np.ndarray  # (D,)
-    sample: pd.DataFrame  # some rows that have a target
-
-
-class Rows(NamedTuple):
+class Known(NamedTuple):
     """The way from rows of a table to numbers and targets, and which are held out."""
 
     target: str
     preparation: TablePreparation  # fitted
-    # The position of each value among the classes; rows of other values are left out. None: the
-    # target is a quantity.
-    codes: dict[Any, int] | None
-    classes: np.ndarray
+    classes: np.ndarray | None  # rows of other values are left out; None: it is a quantity
+    formats: Mapping[str, Any]  # how columns of numbers are written
     seed: int
 
 
-def chosen(block: pd.DataFrame, start: int, rows: Rows, part: str) -> tuple[Any, np.ndarray]:
-    """Return numbers and targets of some rows of a block, of which the first is ``start``."""
-    target, preparation, codes, classes, seed = rows
-    if codes is None:
-        y = as_numbers(block, [target])[0][target].to_numpy()
-        taken = ~np.isnan(y)
-    else:
-        code = block[target].astype(object).map(codes)
-        taken = code.notna().to_numpy(dtype=bool)
-        y = classes[code.fillna(0).to_numpy(dtype=np.intp)]
-    if part != _ALL:
-        # By the row's own draw, however the table is cut into blocks.
-        draws = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1).read(start, len(block))
-        taken &= (draws[:, 0] < _HELD_OUT) == (part == _JUDGED_ON)
-    if not taken.any():
-        return pd.DataFrame(columns=preparation.get_feature_names_out(), dtype=float), y[:0]
-    numbers = as_numbers(block.loc[taken], list(preparation.kinds_))[0]
-    return preparation.transform(numbers), y[taken]
+def shown(block: Rows, names: list[str], target: str, n_shown: int) -> tuple[int, Any, np.ndarray]:
+    """Return how many rows a block has, and some of them, evenly, with their positions.
 
-
-def as_numbers(
-    block: pd.DataFrame, names: Sequence[str]
-) -> tuple[pd.DataFrame, dict[str, pd.Series]]:
-    """Return columns as floats, gaps as NaN; and of text the values that are no numbers."""
-    made, strange = {}, {}
-    for name in names:
-        values = block[name].reset_index(drop=True)
-        if values.dtype == object or isinstance(values.dtype, pd.StringDtype):
-            written = values.astype(object)
-            values = pd.to_numeric(written, errors="coerce").astype(np.float64)
-            strange[name] = written[values.isna() & written.notna()]
-        made[name] = as_kind(values, "number")
-    return pd.DataFrame(made, columns=list(names)), strange
-
-
-def see(block: pd.DataFrame, target: str, names: Sequence[str], n_sample: int) -> Seen:
-    """Look at a block; some rows with a target are shown, evenly over the block."""
-    numbers, strange = as_numbers(block, names)
-    values = numbers.to_numpy()
-    codes = {}
-    for name in strange:
-        found = block[name].dropna().astype(str)
-        found = found[found.str.match(r"\s*[+-]?0\d")]
-        if len(found):
-            codes[name] = found.iloc[0]
-    counts = block[target].value_counts().head(_MOST_VALUES)
-    y = pd.to_numeric(block[target].astype(object), errors="coerce").to_numpy(np.float64)
-    known = block[target].notna().to_numpy(dtype=bool)
-    odd = block[target][known & ~np.isfinite(y) & ~block[target].isin(MISSING)]
-    answered = np.flatnonzero(known)
-    evenly = np.unique(np.linspace(0, max(0, len(answered) - 1), n_sample).astype(int))
-    return Seen(
-        n_rows=len(block),
-        values={_plain(value): int(count) for value, count in counts.items() if count},
-        n_numbers=int(np.isfinite(y).sum()),
-        odd=[_plain(value) for value in odd[:1]],
-        gaps=np.isnan(values).sum(axis=0),
-        strange=np.array([len(strange.get(name, ())) for name in names]),
-        examples={name: one.iloc[0] for name, one in strange.items() if len(one)},
-        codes=codes,
-        low=np.nanmin(values, axis=0, initial=np.inf),
-        high=np.nanmax(values, axis=0, initial=-np.inf),
-        sample=numbers.iloc[answered[evenly[: len(answered)]]],
-    )
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def judge(
-    block: pd.DataFrame, start: int, rows: Rows, models: Sequence[Any]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many rows held out each class has, or all, and how good models are there.
-
-    That is the sum over these rows of the products of all pairs of: one; of each model whether it
-    is correct, and its log-loss. For quantities: one; the squared error of each model, and that
-    of the mean which the last one was fitted to.
+    A row of each of few classes is among them, lest a rare class be overlooked.
     """
-    X, y = chosen(block, start, rows, _JUDGED_ON)
-    known = [np.ones(len(y))]
-    if rows.codes is None:
-        counts, n_known = np.array([len(y)]), len(models) + 2
+    rows = block.batch.select(names)
+    codes, values = pd.factorize(rows.column(target).to_pandas())
+    first = np.unique(codes, return_index=True)[1] if len(values) <= MOST_CLASSES else []
+    evenly = np.linspace(0, max(0, len(rows) - 1), min(n_shown, len(rows))).astype(np.intp)
+    where = np.union1d(evenly, np.asarray(first, np.intp))
+    some = rows.take(where)
+    batch = pa.record_batch([one.combine_chunks() for one in some.columns], some.schema)
+    return len(rows), block._replace(batch=batch), where
+
+
+def is_held_out(seed: int, start: int, n_rows: int) -> np.ndarray:
+    """Return which rows are held out: by their own draws, however the table is cut."""
+    return UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1).read(start, n_rows)[:, 0] < _HELD_OUT
+
+
+def chosen(block: Rows, start: int, known: Known, part: str) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return some rows of a block, their numbers in the table, and their targets.
+
+    ``start`` is the number of the block's first row.
+    """
+    target, preparation, classes, formats, seed = known
+    numbers = {name for name, kind in preparation.kinds_.items() if kind == "number"}
+    if classes is None or np.issubdtype(classes.dtype, np.number):
+        numbers.add(target)
+    wanted = block._replace(batch=block.batch.select([*preparation.kinds_, target]))
+    table = known_frame(wanted, numbers, formats, {}, labels=[target])
+    if classes is None:
+        y = pd.to_numeric(table[target], errors="coerce").to_numpy(np.float64)
+        taken = np.isfinite(y)
     else:
-        counts = np.bincount(np.searchsorted(rows.classes, y), minlength=len(rows.classes))
-        n_known = 2 * len(models) + 1
-    if not len(y):
-        return counts, np.zeros((n_known, n_known))
-    for model in models:
-        if rows.codes is None:
-            known.append((y - model.predict(X)) ** 2)
-        else:
-            said = model.predict_proba(X)
-            known.append((model.classes_[said.argmax(axis=1)] == y).astype(float))
-            known.append(log_losses(model.classes_, said, y))
-    if rows.codes is None:
-        known.append((y - models[-1].y_center_) ** 2)
-    return counts, np.stack(known) @ np.stack(known).T
+        y = labels_like(classes, table[target])
+        taken = table[target].notna().to_numpy() & np.isin(y, classes)
+    if part != _ALL:
+        taken &= is_held_out(seed, start, len(table)) == (part == _JUDGED_ON)
+    y = y[taken] if classes is None else classes[np.searchsorted(classes, y[taken])]
+    return table[taken].drop(columns=target), start + np.flatnonzero(taken), y
 
 
-# -- the table ------------------------------------------------------------------------------------
+def prepared(block: Rows, start: int, known: Known, part: str) -> tuple[Any, np.ndarray]:
+    """Return numbers and targets of some rows of a block."""
+    table, _, y = chosen(block, start, known, part)
+    if len(table):
+        return known.preparation.transform(table), y
+    return pd.DataFrame(columns=known.preparation.get_feature_names_out(), dtype=float), y
+
+
+class JudgedBlock(NamedTuple):
+    """Some rows of a block that were held out."""
+
+    table: pd.DataFrame
+    rows: np.ndarray  # their numbers in the whole table
+    y: np.ndarray
+    predictions: list[np.ndarray]  # of each model
+    fitted_on: np.ndarray  # how many rows of each class, or of a quantity the count and the sum
+    n_held_out: int
+
+
+def judged(
+    block: Rows, start: int, known: Known, models: Sequence[Any], every: int
+) -> JudgedBlock:
+    """Return what models predict of each so many rows held out."""
+    y = chosen(block, start, known, _FITTED_ON)[2]
+    if known.classes is None:
+        fitted_on = np.array([len(y), y.sum()])
+    else:
+        fitted_on = np.bincount(np.searchsorted(known.classes, y), minlength=len(known.classes))
+    held_out = chosen(block, start, known, _JUDGED_ON)
+    table, rows, y = (part[::every] for part in held_out)
+    predictions = []
+    if len(y):
+        numbers = known.preparation.transform(table)
+        predictions = [predictions_of(model, numbers, known.classes) for model in models]
+    return JudgedBlock(table, rows, y, predictions, fitted_on, len(held_out[2]))
 
 
 class _Table:
-    """The blocks of a table of numbers, whose cells may be text."""
+    """The blocks of a table, which are computed where they lie."""
 
-    sample: pd.DataFrame  # some rows with a target, evenly over the table, by their numbers
-    n_answered: int  # rows whose target is known
-    counts: np.ndarray  # how many rows each class has; of a quantity, all of them
-    rows: dict[str, Rows]  # how rows are prepared where all are fitted on, or some held out
+    known: dict[str, Known]  # how rows are prepared where all are fitted on, or some held out
 
-    def __init__(self, blocks: Sequence[Any], target: str, names: list[str]) -> None:
-        self.blocks, self.target, self.names = blocks, target, names
+    def __init__(self, blocks: Sequence[Any], target: str, names: list[str], seed: int) -> None:
+        self.blocks, self.target, self.names, self.seed = blocks, target, names, seed
+        self._most_rows = max(100, _MOST_CELLS // len(names))
 
     def _computed(self, function: Any, own: Sequence[tuple[Any, ...]], *shared: Any) -> Any:
         """Return what a function gives for each block, of what is the block's own and not."""
@@ -517,43 +401,43 @@ class _Table:
         with current_backend().computing():
             return dask.compute(*tasks)
 
-    def look(
-        self, keep: Collection[str], task: str, text: bool, seed: int, console: Console
-    ) -> Problem:
-        """Read all blocks once: target, gaps, ids, and where each block begins."""
-        shown = min(_MOST_ROWS_SHOWN, max(100, _MOST_CELLS_SHOWN // len(self.names)))
-        a_block = -(-shown // len(self.blocks))
-        nothing = [()] * len(self.blocks)
-        seen = self._computed(see, nothing, self.target, self.names, a_block)
-        n_rows = sum(one.n_rows for one in seen)
-        problem = Problem(None, np.empty(0), self.target, False, note=console.note)
-        codes, classes, self.counts = _target(problem, seen, text, task)
-        self.n_answered = int(self.counts.sum())
-        if self.n_answered < n_rows:
-            console.note(
-                f"{self.target}: {n_rows - self.n_answered:,} of {n_rows:,} rows have no target "
-                "and are left out."
-            )
-        check_enough(self.n_answered)
-        self.starts = np.cumsum([0, *(one.n_rows for one in seen)])[:-1].tolist()
-        sample = pd.concat(
-            one.sample.set_axis(one.sample.index + start)
-            for one, start in zip(seen, self.starts, strict=True)
+    def look(self, path: str, console: Console, *, drop: Any, keep: Any, task: str) -> Problem:
+        """Read all blocks once, and return the problem of some of their rows."""
+        a_block = -(-min(_MOST_ROWS_SHOWN, self._most_rows) // len(self.blocks))
+        seen = self._computed(shown, [()] * len(self.blocks), self.names, self.target, a_block)
+        lengths, some, where = zip(*seen, strict=True)
+        *starts, self.n_rows = np.cumsum([0, *lengths]).tolist()
+        self.starts = [(start,) for start in starts]
+        table = frame_of_some(
+            path, [one for one in some if len(one.batch)], [self.target], console.note
         )
-        self.sample = sample.iloc[:: -(-len(sample) // shown)]
-        problem.columns = _columns(self.names, seen, self.sample, n_rows, keep)
-        note_columns(problem, console.note)
-        draws = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1)
-        held_out = np.array([draws.read(int(row), 1)[0, 0] for row in self.sample.index])
-        known = self.sample[held_out >= _HELD_OUT]
-        if len(known) < 2:
+        numbers = np.concatenate([start + one for start, one in zip(starts, where, strict=True)])
+        if len(table) < self.n_rows:
+            console.note(f"Looked at {len(table):,} of {self.n_rows:,} rows, taken evenly.")
+            # What counts the rows of the whole table is to count these, too.
+            for name in filter(lambda name: self._counts(table[name]), table.columns):
+                table[name] = np.arange(len(table))
+        how = {"drop": drop, "keep": keep, "task": task}
+        problem = read_problem(path, self.target, console, table=table, **how)
+        numbers = numbers[problem.table.index]
+        known = np.array([not is_held_out(self.seed, int(row), 1)[0] for row in numbers])
+        if known.sum() < 2:
             raise CommandError("too few rows are left to learn from; give more.")
+        classes = None if problem.regression else np.unique(problem.y)
         # Not even the medians depend on rows that are held out.
-        self.rows = {}
-        for part, rows in ((_ALL, self.sample), (_FITTED_ON, known)):
-            preparation = TablePreparation(columns=problem.kinds, random_state=seed).fit(rows)
-            self.rows[part] = Rows(self.target, preparation, codes, classes, seed)
+        self.known = {}
+        for part, rows in ((_ALL, slice(None)), (_FITTED_ON, known)):
+            preparation = TablePreparation(columns=problem.kinds, random_state=self.seed)
+            preparation.fit(problem.table[rows])
+            self.known[part] = Known(self.target, preparation, classes, problem.formats, self.seed)
         return problem
+
+    def _counts(self, values: pd.Series) -> bool:
+        """Return whether a column counts the rows of the table, of which these are some."""
+        if values.name == self.target or values.dtype.kind not in "iuf":
+            return False
+        rises = bool((np.diff(values) > 0).all() and (values == np.floor(values)).all())
+        return rises and np.ptp(values) + 1 < 1.5 * self.n_rows
 
     def fit(self, learner: Any, part: str, checkpoint: str | None = None) -> tuple[Any, float]:
         """Return a learner fitted on some rows, and the seconds that it took."""
@@ -562,185 +446,73 @@ class _Table:
         import dask.dataframe as dd
         from sklearn.base import clone
 
-        rows = self.rows[part]
-        shared = dask.delayed(rows, traverse=False)
+        known = self.known[part]
+        call, shared = (
+            dask.delayed(prepared, pure=False, nout=2),
+            dask.delayed(known, traverse=False),
+        )
         pieces = [
-            dask.delayed(chosen, pure=False, nout=2)(block, start, shared, part)
+            call(block, *start, shared, part)
             for block, start in zip(self.blocks, self.starts, strict=True)
         ]
-        columns = rows.preparation.transform(self.sample.head(1)).head(0)
+        columns = pd.DataFrame(columns=known.preparation.get_feature_names_out(), dtype=float)
         X = dd.from_delayed([X for X, _ in pieces], meta=columns, verify_meta=False)
-        dtype = rows.classes.dtype
+        dtype = np.float64 if known.classes is None else known.classes.dtype
         y = da.concatenate([da.from_delayed(y, (np.nan,), dtype) for _, y in pieces])
-        started = clock.perf_counter()
+        started = time.perf_counter()
         try:
             fitted = clone(learner).set_params(checkpoint=checkpoint).fit(X, y)
         except RuntimeError as error:
             raise CommandError(str(error), 1) from None
-        return fitted.set_params(checkpoint=None), clock.perf_counter() - started
+        return fitted.set_params(checkpoint=None), time.perf_counter() - started
 
-    def judged(self, models: Sequence[Any]) -> list[np.ndarray]:
-        """Return how good models are on the rows held out; see `judge`."""
-        own = [(start,) for start in self.starts]
-        results = self._computed(judge, own, self.rows[_FITTED_ON], models)
-        return [np.sum(parts, axis=0) for parts in zip(*results, strict=True)]
-
-
-def _target(
-    problem: Problem, seen: Sequence[Seen], text: bool, task: str
-) -> tuple[dict[Any, int] | None, np.ndarray, np.ndarray]:
-    """Return the position of each value among the classes, these, and their counts.
-
-    For a quantity None, no class, and the count of all rows; the problem is then a regression.
-    """
-    import pyarrow as pa
-
-    counts: Counter[Any] = Counter()
-    for one in seen:
-        counts.update(one.values)
-    if text and counts:
-        written = pa.array(list(counts), pa.string())
-        known = with_gaps(problem.target, written, labels=True, note=problem.note)
-        counts = Counter({one: counts[one] for one in known.drop_null().to_pylist()})
-    values = pd.Series(list(counts))
-    if text and not values.astype(str).str.match(r"\s*[+-]?0\d").any():
-        numbers = pd.to_numeric(values, errors="coerce")
-        values = values if numbers.isna().any() else numbers
-    n_rows = sum(counts.values())
-    problem.regression = is_regression(values, n_rows, problem.target, task, problem.note)
-    if problem.regression:
-        for odd in (odd for one in seen for odd in one.odd):
-            raise CommandError(
-                f"the target {problem.target!r} holds {odd!r}, which is no number to learn; "
-                "leave such cells empty."
-            )
-        return None, np.zeros(0), np.array([sum(one.n_numbers for one in seen)])
-    classes, position = np.unique(as_target(values, False), return_inverse=True)
-    if len(classes) > MOST_CLASSES:
-        raise CommandError(
-            f"the target {problem.target!r} has more than {MOST_CLASSES} different values: that "
-            "names rows rather than classes; give another target."
+    def judged(
+        self, problem: Problem, fitted: Sequence[tuple[Any, float]]
+    ) -> tuple[HeldOut, pd.DataFrame, int]:
+        """Return what models predict of rows held out, these rows, and how many have a target."""
+        known = self.known[_FITTED_ON]
+        most = min(_MOST_ROWS_JUDGED, self._most_rows)
+        every = max(1, round(_HELD_OUT * self.n_rows / most))
+        models = [model for model, _ in fitted]
+        parts = self._computed(judged, self.starts, known, models, every)
+        fitted_on = np.sum([one.fitted_on for one in parts], axis=0)
+        n_held_out = sum(one.n_held_out for one in parts)
+        parts = [one for one in parts if len(one.y)]
+        if not parts:
+            raise CommandError("no row could be held out to judge the model; give more rows.")
+        rows, y = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
+        own, line = (
+            np.concatenate(each) for each in zip(*(p.predictions for p in parts), strict=True)
         )
-    sizes = np.bincount(position, list(counts.values()), len(classes)).astype(np.int64)
-    return dict(zip(counts, position.tolist(), strict=True)), classes, sizes
+        if known.classes is None:
+            n_known, name, simplest = fitted_on[0], "the mean", fitted_on[1] / fitted_on[0]
+        else:
+            n_known, name = fitted_on.sum(), "commonest class"
+            simplest = fitted_on / n_known
+        constant = np.broadcast_to(simplest, own.shape)
+        how = f"a quarter of all, {n_held_out:,} rows"
+        if len(y) < n_held_out:
+            how = f"{len(y):,} of a quarter of all rows"
+        held_out = HeldOut(
+            y,
+            [
+                Predicted("flock", own, "own", fitted[0][1]),
+                Predicted(name, constant, "simplest", 0.0),
+                Predicted("one linear model", line, "linear", fitted[1][1]),
+            ],
+            known.classes,
+            names=rows + 1,
+            how=how,
+        )
+        return held_out, pd.concat([part.table for part in parts]), int(n_known) + n_held_out
 
 
-def _columns(
-    names: Sequence[str], seen: Sequence[Seen], sample: Any, n_rows: int, keep: Collection[str]
-) -> list[Any]:
-    """Return the columns as they were found, those left out included."""
-    gaps, strange = (sum(getattr(one, what) for one in seen) for what in ("gaps", "strange"))
-    low = np.min([one.low for one in seen], axis=0)
-    high = np.max([one.high for one in seen], axis=0)
-    examples: dict[str, str] = {}
-    for one in reversed(seen):
-        examples |= one.examples
-    codes = {name: code for one in reversed(seen) for name, code in one.codes.items()}
-    few = strange > (1 - _ENOUGH_NUMBERS) * (n_rows - gaps + strange)
-    texts = {name: examples[name] for name, bad in zip(names, few, strict=True) if bad} | codes
-    _refuse_text([f"{name!r} ({texts[name]!r})" for name in names if name in texts])
-    columns = []
-    for position, column in enumerate(look(sample[list(names)], keep)):
-        name, drop, note, kind = column.name, "", "", "number"
-        missing, odd = int(gaps[position]), int(strange[position])
-        numbers = sample[name].dropna()
-        different = len(sample) >= FEWEST_ROWS and numbers.nunique() == len(sample)
-        whole = different and bool((numbers == np.floor(numbers)).all())
-        counted = whole and high[position] - low[position] + 1 < 1.5 * n_rows
-        if missing == n_rows:
-            kind, drop = "empty", "it is empty"
-        elif name in keep:
-            drop = ""
-        elif low[position] == high[position] and not missing:
-            drop = "it has one value only"
-        elif counted or (column.drop and different):
-            drop = "it names the rows (every value is different)"
-        if odd:
-            note = not_numbers(odd, n_rows - missing + odd, name, [examples[name]])
-        columns.append(replace(column, kind=kind, missing=missing, drop=drop, note=note))
-    return columns
-
-
-# -- how good it is -------------------------------------------------------------------------------
-
-
-def _evaluated(
-    table: _Table, problem: Problem, learner: Any, seed: int, checkpoint: str | None, step: Any
-) -> tuple[list[Score], list[Difference], int]:
-    """Return scores on rows held out, differences from the linear model, and how many rows."""
+def _one_member(problem: Problem, seed: int) -> Any:
+    """Return a plain linear model: one member that never flips a feature."""
     from covey import members
 
-    kind, fuser = (
-        (members.SubsetEnsembleRegressor, "mean")
-        if problem.regression
-        else (members.SubsetEnsembleClassifier, "product")
-    )
-    # One member that never flips a feature: a plain linear model.
-    line = kind(1, flip_probability=0.0, fuser=fuser, random_state=seed)
-    fitted = []
-    try:
-        for name, one, file in (("flock", learner, checkpoint), ("linear model", line, None)):
-            step(f"{name}, without the rows held out")
-            fitted.append(table.fit(one, _FITTED_ON, file))
-            step("", 1)
-    except ValueError as error:
-        if "at least 2 classes" not in str(error):
-            raise
-        raise CommandError(
-            "holding rows out leaves one value of the target only; give more rows."
-        ) from None
-    step("judging")
-    counts, sums = table.judged([one for one, _ in fitted])
-    step("", 1)
-    n_held = int(counts.sum())
-    if not n_held:
-        raise CommandError("no row could be held out to judge the model; give more rows.")
-    scored = _r2_scores if problem.regression else _accuracy_scores
-    scores, gap = scored(table.counts - counts, counts, n_held, sums)
-    taken = (fitted[0][1], 0.0, fitted[1][1])
-    scores = [replace(one, seconds=each) for one, each in zip(scores, taken, strict=True)]
-    return scores, gap, n_held
-
-
-def _accuracy_scores(
-    known: np.ndarray, counts: np.ndarray, n_held: int, sums: np.ndarray
-) -> tuple[list[Score], list[Difference]]:
-    """Return scores by the counts of each class among rows fitted on and held out."""
-    share = np.clip(known / known.sum(), LEAST_PROBABILITY, 1.0)
-    found = {
-        "flock": sums[0, 1:3],
-        "commonest class": (counts[np.argmax(known)], -float(counts @ np.log(share))),
-        "one linear model": sums[0, 3:5],
-    }
-    scores = [
-        _score(name, accuracy=proportion_interval(round(correct), n_held), log_loss=loss / n_held)
-        for name, (correct, loss) in found.items()
-    ]
-    # How much more often the flock is correct than the linear model.
-    mean = float(sums[0, 1] - sums[0, 3]) / n_held
-    squares = float(sums[1, 1] - 2 * sums[1, 3] + sums[3, 3]) - n_held * mean**2
-    gap = mean_interval_from_sums(mean, squares, n_held, n_held)
-    return scores, [Difference("one linear model", "linear", {"accuracy": gap})]
-
-
-def _score(name: str, **measures: Any) -> Score:
-    """Return a score; of measures that are no intervals only the value is known."""
-    known = {
-        measure: one if isinstance(one, Interval) else Interval(float(one), np.nan, np.nan)
-        for measure, one in measures.items()
-    }
-    return Score(name, kind_of_model(name, "flock"), known)
-
-
-def _r2_scores(
-    known: np.ndarray, counts: np.ndarray, n_held: int, sums: np.ndarray
-) -> tuple[list[Score], list[Difference]]:
-    """Return R2 against the mean of the rows fitted on, with intervals by the delta method."""
-    total, scores = sums[0, 3], []
-    for name, place in {"flock": 1, "the mean": 3, "one linear model": 2}.items():
-        ratio = sums[0, place] / total if total else np.nan
-        # Of each row, its squared error less the ratio times that of the mean.
-        spread = sums[place, place] - 2 * ratio * sums[place, 3] + ratio**2 * sums[3, 3]
-        interval = mean_interval_from_sums(1.0 - ratio, max(0.0, spread), n_held, total)
-        scores.append(_score(name, r2=interval, rmse=np.sqrt(sums[0, place] / n_held)))
-    return scores, []
+    if problem.regression:
+        kind, fuser = members.SubsetEnsembleRegressor, "mean"
+    else:
+        kind, fuser = members.SubsetEnsembleClassifier, "product"
+    return kind(1, flip_probability=0.0, fuser=fuser, random_state=seed)

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 EXAMPLE = ("covey demo --table wine.csv",)
 
+# fmt: off
+_COLUMNS = [
+    "alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols",
+    "flavanoids", "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue",
+    "dilution", "proline", "cultivar",
+]
+# fmt: on
+_CULTIVARS = {0: "Barolo", 1: "Grignolino", 2: "Barbera"}
+
 
 def demo(
     table: Annotated[
@@ -36,16 +45,21 @@ def demo(
 
 
 def _wine() -> pd.DataFrame:
-    """Wines of three cultivars, with the columns a real table has: an id, a gap, a category."""
-    import numpy as np
-    from sklearn.datasets import load_wine
+    """Wines of three cultivars, with the columns a real table has: an id, a gap, a category.
 
-    data = load_wine(as_frame=True)
-    frame = data.frame.drop(columns="target")
-    frame = frame.rename(columns={"od280/od315_of_diluted_wines": "dilution"}).round(3)
+    scikit-learn's file is read without scikit-learn, which takes most of a second to import.
+    """
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    import numpy as np
+    import pandas as pd
+
+    file = Path(find_spec("sklearn").origin).with_name("datasets") / "data" / "wine_data.csv"
+    frame = pd.read_csv(file, skiprows=1, names=_COLUMNS, dtype=float).round(3)
+    cultivar = frame.pop("cultivar").map(_CULTIVARS)
     frame.insert(0, "bottle", [f"B{number:03d}" for number in range(len(frame))])
     shade = np.digitize(frame["hue"], [0.8, 1.0])
     frame["shade"] = np.array(["brown", "red", "purple"])[shade]
     frame.loc[frame.index % 17 == 5, "magnesium"] = np.nan
-    frame["cultivar"] = np.array(["Barolo", "Grignolino", "Barbera"])[data.target]
-    return frame
+    return frame.assign(cultivar=cultivar)

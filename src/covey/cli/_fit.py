@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time as clock
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from covey.cli import _decide as decide
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
+
+if TYPE_CHECKING:
+    from covey.cli._judging import Judged
+    from covey.cli._problem import Problem
 
 # What a flock may have at most that is to fit on a page.
 _SIMPLE = {"max_members": 3, "max_features": 5}
@@ -20,7 +24,7 @@ EXAMPLE = (
     "covey fit wine.csv --target cultivar --effort fast",
     "covey fit wine.csv --target cultivar --effort fast --simple",
     "covey fit wine.csv --target cultivar --linear",
-    "covey fit wine.csv --target cultivar --effort fast --engine dask --drop bottle --drop shade",
+    "covey fit wine.csv --target cultivar --effort fast --engine dask",
 )
 
 
@@ -99,8 +103,8 @@ def fit(
     engine: Annotated[
         Literal["plain", "dask"],
         typer.Option(
-            help="dask: a table beyond memory, or on a cluster, of numbers; TABLE may then be a "
-            "folder, a pattern such as 'rows/*.parquet', or an address such as s3://...",
+            help="dask: a table beyond memory, or on a cluster; TABLE may then be a folder, "
+            "a pattern such as 'rows/*.parquet', or an address such as s3://...",
         ),
     ] = "plain",
     scheduler: Annotated[
@@ -125,8 +129,11 @@ def fit(
     is, is what models that are fitted in the same way without some rows reach on these, beside
     the commonest class (or the mean) and a tuned linear model. Ctrl-C keeps what is finished.
     """
-    from covey.cli._fitting import checked_limits, checked_search
+    from covey.cli._fit_summary import show_fit
+    from covey.cli._fitting import checked_limits, checked_search, flock
+    from covey.cli._models import keep_evaluation, save_model
     from covey.cli._writing import check_writable
+    from covey.evaluation import evaluate
 
     console = Console(quiet, as_json)
     limits = {
@@ -140,40 +147,71 @@ def fit(
             f"--{next(iter(decision))}: it is for flocks of --engine plain; give it to covey "
             "predict instead."
         )
-    if simple:
-        limits = {**_SIMPLE, **limits}
     check_writable(model, (".covey",))
     check_writable(report, (".html", ".htm"))
     check_writable(checkpoint, inputs=(table, model))
-    settings: dict[str, Any] = {
-        "model": model,
-        "report": report,
-        "effort": effort,
-        "fuser": fuser,
-        "limits": limits,
-        "checkpoint": checkpoint,
-        "verbose": verbose,
-        "group": group,
-        "time": time,
-        "drop": drop,
-        "keep": keep,
-        "task": task,
-        "seed": seed,
-    }
+    if report:
+        from covey.cli._report import check_reporting, write_report
+
+        check_reporting()
+    started = clock.perf_counter()
+    how_to_search = {"effort": effort, "fuser": fuser, "seed": seed}
+    reading = {"group": group, "time": time, "drop": drop, "keep": keep, "task": task}
     if engine == "dask":
         if linear or simple:
             raise CommandError(
                 f"--{'linear' if linear else 'simple'}: it is for --engine plain; leave one of "
                 "them out."
             )
-        from covey.cli._dask import fit_and_save
+        from covey.cli import _dask
 
-        fit_and_save(console, table, target, scheduler=scheduler, **settings)
+        _dask.refuse(fuser, group=reading.pop("group"), time=reading.pop("time"))
+        files = [f"{checkpoint}.1", checkpoint] if checkpoint else []
+        problem, found, rows, n_rows = _dask.fitted_on_blocks(
+            *(console, table, target),
+            lambda problem: flock(problem, limits=limits, **how_to_search),
+            files=files or [None, None],
+            seed=seed,
+            scheduler=scheduler,
+            **reading,
+        )
     elif scheduler is not None:
         raise CommandError("--scheduler: it is for --engine dask, which is not given.")
     else:
-        kind = {"linear": linear, "simple": simple, "decision": decision}
-        _fit_and_save(console, table, target, **kind, **settings)
+        problem, found, files = _fitted(
+            *(console, table, target, linear, simple, limits, decision, checkpoint),
+            how_to_search,
+            reading,
+        )
+        rows, n_rows = problem.table[list(problem.kinds)], len(problem.y)
+        rows = rows if found.held_out is None else rows.iloc[found.held_out.rows]
+    evaluation = evaluate(
+        found.model,
+        rows,
+        held_out=found.held_out,
+        target=target,
+        n_rows=n_rows,
+        remarks=problem.remarks,
+        health=problem.health,
+    )
+    keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
+    save_model(found.model, model, problem.table)
+    for file in files:
+        Path(file).unlink(missing_ok=True)
+    report = None if found.held_out is None else report
+    if report:
+        write_report(evaluation, report, f"Predicting “{target}” from {Path(table).name}")
+    show_fit(
+        console,
+        evaluation,
+        model=model,
+        report=report,
+        seconds=clock.perf_counter() - started,
+        command=[] if engine == "dask" else _words(table, target, reading),
+        verbose=verbose,
+    )
+    if not found.is_whole:
+        raise typer.Exit(130)
 
 
 def _check_kind(
@@ -202,59 +240,49 @@ def _check_kind(
         )
 
 
-def _fit_and_save(
+def _fitted(
     console: Console,
     path: str,
     target: str,
-    *,
-    model: str,
-    report: str | None,
-    effort: str,
-    fuser: str | None,
-    limits: dict[str, Any],
     linear: bool,
     simple: bool,
+    limits: dict[str, Any],
     decision: dict[str, Any] | None,
-    verbose: bool,
     checkpoint: str | None,
-    seed: int,
-    **reading: Any,
-) -> None:
-    """Read, fit on all rows, judge by rows held out, save, show; ``reading`` as `read_problem`."""
+    how_to_search: dict[str, Any],
+    reading: dict[str, Any],
+) -> tuple[Problem, Judged, list[str]]:
+    """Read a table, fit on all rows, and judge by rows held out; return the checkpoints, too."""
     from covey.cli._evaluate import linear as linear_model
     from covey.cli._evaluate import make_splits
     from covey.cli._evaluate import simplest as simplest_model
-    from covey.cli._fit_summary import show_fit
     from covey.cli._fitting import flock
     from covey.cli._judging import fitted_and_judged
-    from covey.cli._models import keep_evaluation, save_model
     from covey.cli._problem import read_problem
-    from covey.evaluation import evaluate
 
-    if report:
-        from covey.cli._report import check_reporting, write_report
-
-        check_reporting()
-    started = clock.perf_counter()
+    seed = how_to_search["seed"]
     problem = read_problem(path, target, console, **reading)
     how_to_decide = decide.for_problem(decision, problem) if decision else None
-    how_to_search = {"effort": effort, "fuser": fuser, "seed": seed}
     rivals, full = simplest_model(problem), None
     if linear:
         ((name, learner),) = linear_model(problem, seed).items()
     else:
-        name, learner = "flock", flock(problem, limits=limits, **how_to_search)
+        given = {**_SIMPLE, **limits} if simple else limits
+        name, learner = "flock", flock(problem, limits=given, **how_to_search)
         rivals.update(linear_model(problem, seed))
     if simple:
-        given = {option: limits[option] for option in limits if option not in _SIMPLE}
-        full = flock(problem, limits=given, **how_to_search)
+        others = {option: limits[option] for option in limits if option not in _SIMPLE}
+        full = flock(problem, limits=others, **how_to_search)
     splits, how = make_splits(problem, seed)
-    files = None
-    if checkpoint:
-        # A file for each part's flock, and one for that of all rows.
-        files = [*(f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)), checkpoint]
+    # A file for each part's flock, and one for that of all rows.
+    files = (
+        [f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)] if checkpoint else []
+    )
+    files += [checkpoint] if checkpoint else []
     found = fitted_and_judged(
-        console, problem, name, learner, rivals, splits, how, seed, full=full, files=files
+        *(console, problem, name, learner, rivals, splits, how, seed),
+        full=full,
+        files=files or None,
     )
     if not found.is_whole:
         console.note(
@@ -262,35 +290,9 @@ def _fit_and_save(
             f"{found.how}."
         )
     if how_to_decide:
-        decision = decide.set_decision(found.model, how_to_decide, found.held_out)
-        console.note(decision.sentence())
-    rows = slice(None) if found.held_out is None else found.held_out.rows
-    evaluation = evaluate(
-        found.model,
-        problem.table[list(problem.kinds)].iloc[rows],
-        held_out=found.held_out,
-        target=target,
-        n_rows=len(problem.y),
-        remarks=problem.remarks,
-        health=problem.health,
-    )
-    keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
-    save_model(found.model, model, problem.table)
-    for file in files or []:
-        Path(file).unlink(missing_ok=True)
-    if report and found.held_out is not None:
-        write_report(evaluation, report, f"Predicting “{target}” from {Path(path).name}")
-    show_fit(
-        console,
-        evaluation,
-        model=model,
-        report=report if found.held_out is not None else None,
-        seconds=clock.perf_counter() - started,
-        command=_words(path, target, reading),
-        verbose=verbose,
-    )
-    if not found.is_whole:
-        raise typer.Exit(130)
+        made = decide.set_decision(found.model, how_to_decide, found.held_out)
+        console.note(made.sentence())
+    return problem, found, files
 
 
 def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:

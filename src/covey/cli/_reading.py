@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from covey._kinds import kind_of_text, too_large_of
 from covey._numbers import NumberFormat, as_numbers, read_numbers
 from covey.cli._console import CommandError
-from covey.cli._sources import batches, called, joined, parquet_columns
+from covey.cli._sources import Rows, batches, called, joined, parquet_columns
 from covey.cli._text_tables import Note, ignored
 
 if TYPE_CHECKING:
@@ -50,13 +50,14 @@ def read_table(
             names = file.schema_arrow.names
             columns = ((name, file.read([name], use_threads=False).column(0)) for name in names)
             return made.frame(path, columns, file.metadata.num_rows, words=False)
-    read = list(batches(path, note=note))
-    table = joined([rows.batch for rows in read]) if read else None
-    n_rows = table.num_rows if read else 0
-    words, decimal = (read[0].words, read[0].decimal) if read else (True, None)
-    del read
-    columns = ((name, table.column(name)) for name in (table.schema.names if n_rows else ()))
-    return made.frame(path, columns, n_rows, words=words, decimal=decimal)
+    return made.frame_of(path, list(batches(path, note=note)))
+
+
+def frame_of_some(
+    path: str, read: Sequence[Rows], labels: Collection[str], note: Note
+) -> pd.DataFrame:
+    """Some rows of a table as a data frame; see `read_table`."""
+    return _Made(None, labels, (), {}, note).frame_of(path, list(read))
 
 
 def read_pieces(
@@ -75,24 +76,37 @@ def read_pieces(
     show how a column of numbers writes them.
     """
     import pandas as pd
+
+    shown: dict[str, NumberFormat | None] = {}
+    for rows in batches(path, columns, note):
+        if rows.batch.num_rows:
+            found = [name for name in copy if name in rows.batch.schema.names]
+            copies = rows.batch.select(found).to_pandas(types_mapper=pd.ArrowDtype)
+            yield known_frame(rows, numbers, formats or {}, shown), copies
+
+
+def known_frame(
+    rows: Rows,
+    numbers: Collection[str],
+    formats: Mapping[str, NumberFormat],
+    shown: dict[str, NumberFormat | None],
+    labels: Collection[str] = (),
+) -> pd.DataFrame:
+    """Some rows of a table as a data frame, where the columns of numbers are known.
+
+    ``shown`` takes the formats that these rows show; words for gaps are kept in ``labels``.
+    """
     import pyarrow as pa
 
-    known = dict(formats or {})
-    shown: dict[str, NumberFormat | None] = {}
-    for batch, words, decimal in batches(path, columns, note):
-        if not batch.num_rows:
-            continue
-        made = {}
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            column = _single(column, name in numbers)
-            if _is_text(column.type):
-                column = with_gaps(name, column) if words else column
-                if name in numbers:
-                    column = _known_numbers(name, column, known, shown, decimal)
-            made[name] = column
-        found = [name for name in copy if name in batch.schema.names]
-        copies = batch.select(found).to_pandas(types_mapper=pd.ArrowDtype)
-        yield pa.table(made).to_pandas(), copies
+    made = {}
+    for name, column in zip(rows.batch.schema.names, rows.batch.columns, strict=True):
+        column = _single(column, name in numbers)
+        if _is_text(column.type):
+            column = with_gaps(name, column) if rows.words and name not in labels else column
+            if name in numbers:
+                column = _known_numbers(name, column, formats, shown, rows.decimal)
+        made[name] = column
+    return pa.table(made).to_pandas()
 
 
 def _known_numbers(
@@ -134,6 +148,16 @@ class _Made:
     note: Note
     marks: set[str] = field(default_factory=set)  # decimal marks that the table surely has
     unclear: dict[str, Any] = field(default_factory=dict)  # text that may be numbers, by column
+
+    def frame_of(self, path: str, read: list[Rows]) -> pd.DataFrame:
+        """Return the data frame of rows that were read; the list is emptied."""
+        if not read:
+            return self.frame(path, (), 0, words=True)
+        first, table = read[0], joined([rows.batch for rows in read])
+        read.clear()
+        columns = ((name, table.column(name)) for name in table.schema.names)
+        how = {"words": first.words, "decimal": first.decimal}
+        return self.frame(path, columns, table.num_rows, **how)
 
     def frame(
         self, path: str, columns: Any, n_rows: int, *, words: bool, decimal: str | None = "."

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from covey._columns import feature_names
+from covey._explanations import Explanations
 from covey._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
@@ -148,9 +149,9 @@ class ExplainedRows:
 
     def _with_reasons(
         self, X: Any, decided: list[dict[str, Any]], top: int, background: Any
-    ) -> list[dict[str, Any]]:
+    ) -> Explanations:
         """Records of who decided, with what speaks for and against each decision before that."""
         from covey.inspection import reasons
 
         why = reasons(self, X, top=top, background=background)
-        return [{**reason, **record} for reason, record in zip(why, decided, strict=True)]
+        return Explanations({**one, **other} for one, other in zip(why, decided, strict=True))

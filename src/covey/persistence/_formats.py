@@ -74,16 +74,20 @@ def estimator_format(
     read: Callable[[Any, Node], None],
     *,
     models: Mapping[str, type] | None = None,
+    why_not: Callable[[Any], str | None] = lambda model: None,
 ) -> Format:
     """The format of an estimator: its parameters, and what ``fit`` has learnt.
 
     ``fitted`` is the attribute that a fitted one has. ``write`` gives what it has learnt as an
     object of the document, and ``read`` checks that and sets it. ``models`` are the parameters
-    that may be models.
+    that may be models, and ``why_not`` says of an estimator why no file can hold it.
     """
     models = models or {}
 
     def write_all(estimator: Any, out: Writer) -> dict[str, Any]:
+        why = why_not(estimator)
+        if why is not None:
+            raise NotCoveredError(f"a {cls.__name__} {why}")
         written = {"parameters": out.parameters(estimator, models), "fitted": None}
         if hasattr(estimator, fitted):
             written["fitted"] = write(estimator, out)
@@ -91,6 +95,8 @@ def estimator_format(
 
     def read_all(node: Node) -> Any:
         estimator = cls(**node.parameters(cls, models))
+        why = why_not(estimator)
+        node.check(why is None, "parameters", f"are those of a {cls.__name__} {why}.")
         if not node.none("fitted"):
             with node.child("fitted") as inner:
                 read(estimator, inner)

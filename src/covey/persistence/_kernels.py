@@ -10,40 +10,36 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, SVR
 
-from covey.members._stored import check_names, try_row
+from covey.members._stored import check_names
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._features import read_features, write_features
-from covey.persistence._formats import Format
+from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
-from covey.persistence._stand_ins import check_classes, few_rows, set_parameters
+from covey.persistence._stand_ins import check_classes, classes_of, stand_in
 from covey.persistence._writing import Writer
 
 # Squared distances, and sums of coefficients, stay finite.
 _FARTHEST = 1e100
-# A parameter of the machine: memory for a kernel while a model is fitted.
-_NOT_HELD = ("cache_size", "probability")
 
 
 # -- machines -------------------------------------------------------------------------------------
 
 
+def _why_no_machine(model: Any) -> str | None:
+    other = model.kernel != "rbf" or getattr(model, "probability", False) is True
+    return "of another kernel, or with probabilities" if other else None
+
+
 def _write_machine(model: Any, out: Writer) -> dict[str, Any]:
-    parameters = out.parameters(model)
-    written: dict[str, Any] = {"parameters": parameters, "fitted": None}
-    if model.kernel != "rbf" or getattr(model, "probability", False) is True:
-        raise NotCoveredError(f"a {type(model).__name__} of another kernel, or with probabilities")
-    for name in _NOT_HELD:
-        parameters.pop(name, None)
-    if not hasattr(model, "support_vectors_"):
-        return written
     check_classes(model)
     if model._sparse:
         raise NotCoveredError(f"a {type(model).__name__} of sparse rows")
-    written["fitted"] = {
+    return {
         **write_features(model, out),
         "classes": out.labels(getattr(model, "classes_", None)),
         "support": out.array(model.support_.astype(np.int64), "whole"),
@@ -55,33 +51,24 @@ def _write_machine(model: Any, out: Writer) -> dict[str, Any]:
         "n_rows": int(model.shape_fit_[0]),
         "n_iter": out.array(np.atleast_1d(model.n_iter_).astype(np.int64), "whole"),
     }
-    return written
 
 
-def _read_machine(cls: type) -> Any:
-    def read(node: Node) -> Any:
-        parameters = node.parameters(cls)
-        other = parameters.get("kernel", "rbf") != "rbf" or set(_NOT_HELD) & set(parameters)
-        node.check(not other, "parameters", "are those of another machine.")
-        if node.none("fitted"):
-            return cls(**parameters)
-        with node.child("fitted") as inner:
-            return _fitted_machine(cls, parameters, inner)
-
-    return read
-
-
-def _fitted_machine(cls: type, parameters: dict[str, Any], node: Node) -> Any:
-    classes = node.labels("classes") if cls is SVC else None
-    node.check(classes is not None or node.none("classes"), "classes", "belong to nothing.")
+def _read_machine(model: Any, node: Node) -> None:
+    cls, classes = type(model), classes_of(model, node)
     n_classes = 2 if classes is None else len(classes)
-    node.check(n_classes > 1, "classes", "are too few.")
     n_pairs = n_classes * (n_classes - 1) // 2
     # The file has this many numbers, so that the stand-in is no more work than the file is long.
     intercept = node.array(
         "intercept", (n_pairs if cls is SVC else 1,), low=-_FARTHEST, high=_FARTHEST
     )
-    model = cls().fit(*few_rows(classes, node))
+    with stand_in(model, classes):
+        _replace_vectors(model, intercept, n_classes, node)
+    known = cls is SVR or model.decision_function_shape in ("ovr", "ovo")
+    node.check(known, "decision_function_shape", "is not known.")
+
+
+def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: Node) -> None:
+    cls = type(model)
     n_features = read_features(model, node)
     vectors = node.array("vectors", (None, n_features), low=-_FARTHEST, high=_FARTHEST)
     n_vectors = len(vectors)
@@ -93,7 +80,7 @@ def _fitted_machine(cls: type, parameters: dict[str, Any], node: Node) -> Any:
     node.check(fits, "n_support", "are not those of the vectors.")
     shape = (n_classes - 1, n_vectors)
     dual = node.array("dual_coef", shape, low=-_FARTHEST, high=_FARTHEST)
-    n_iter = node.array("n_iter", (n_pairs if cls is SVC else 1,), "whole", low=0)
+    n_iter = node.array("n_iter", (len(intercept),), "whole", low=0)
     model.support_, model.support_vectors_ = support.astype(np.int32), vectors
     model._n_support = counts.astype(np.int32)
     model._dual_coef_, model._intercept_ = dual, intercept
@@ -105,66 +92,44 @@ def _fitted_machine(cls: type, parameters: dict[str, Any], node: Node) -> Any:
     model.shape_fit_ = (n_rows, n_features)
     model._num_iter = n_iter.astype(np.int32)
     model.n_iter_ = model._num_iter if cls is SVC else int(n_iter[0])
-    set_parameters(model, parameters)
-    node.check(
-        cls is SVR or model.decision_function_shape in ("ovr", "ovo"),
-        "decision_function_shape",
-        "is not known.",
-    )
-    try_row(model)
-    return model
 
 
 # -- calibration ----------------------------------------------------------------------------------
 
 
+def _why_not_calibrated(model: CalibratedClassifierCV) -> str | None:
+    return None if model.method == "sigmoid" else f"with method={model.method!r}"
+
+
 def _write_calibrated(model: CalibratedClassifierCV, out: Writer) -> dict[str, Any]:
-    written: dict[str, Any] = {
-        "parameters": out.parameters(model, ("estimator",)),
-        "fitted": None,
-    }
-    if model.method != "sigmoid":
-        raise NotCoveredError(f"a CalibratedClassifierCV with method={model.method!r}")
     check_classes(model)
-    if hasattr(model, "calibrated_classifiers_"):
-        written["fitted"] = {
-            **write_features(model, out),
-            "classes": out.labels(model.classes_),
-            "models": out.models(one.estimator for one in model.calibrated_classifiers_),
-            "sigmoids": [
-                out.array(np.array([[each.a_, each.b_] for each in one.calibrators]))
-                for one in model.calibrated_classifiers_
-            ],
-        }
-    return written
+    return {
+        **write_features(model, out),
+        "classes": out.labels(model.classes_),
+        "models": out.models(one.estimator for one in model.calibrated_classifiers_),
+        "sigmoids": [
+            out.array(np.array([[each.a_, each.b_] for each in one.calibrators]))
+            for one in model.calibrated_classifiers_
+        ],
+    }
 
 
-def _read_calibrated(node: Node) -> CalibratedClassifierCV:
-    parameters = node.parameters(CalibratedClassifierCV, ("estimator",))
-    sigmoid = parameters.get("method", "sigmoid") == "sigmoid"
-    node.check(sigmoid, "method", "is another.")
-    if node.none("fitted"):
-        return CalibratedClassifierCV(**parameters)
-    with node.child("fitted") as inner:
-        classes = inner.labels("classes")
-        inner.check(len(classes) > 1, "classes", "are too few.")
-        stand_in = GaussianNB()
-        model = CalibratedClassifierCV(stand_in, cv=2, ensemble=False).fit(
-            *few_rows(classes, inner)
-        )
-        n_features = read_features(model, inner)
-        models = inner.models("models")
-        inner.check(models, "models", "are missing.")
+def _read_calibrated(model: CalibratedClassifierCV, node: Node) -> None:
+    classes = classes_of(model, node)
+    with stand_in(model, classes, estimator=GaussianNB(), cv=2, ensemble=False):
+        n_features = read_features(model, node)
+        models = node.models("models")
+        node.check(models, "models", "are missing.")
         (one,) = model.calibrated_classifiers_
         calibrated = []
         for place, (fitted, sigmoids) in enumerate(
-            zip(models, inner.arrays("sigmoids", len(models), (None, 2)), strict=True)
+            zip(models, node.arrays("sigmoids", len(models), (None, 2)), strict=True)
         ):
             own = getattr(fitted, "classes_", np.empty(0))
             width = getattr(fitted, "n_features_in_", None)
             proper = np.array_equal(own, classes) and width == n_features
             proper = proper and len(sigmoids) == (1 if len(classes) == 2 else len(classes))
-            inner.check(proper, f"models.{place}", "does not fit the classes.")
+            node.check(proper, f"models.{place}", "does not fit the classes.")
             check_names(model, fitted)
             made = copy(one)
             made.estimator, made.calibrators = fitted, []
@@ -174,13 +139,21 @@ def _read_calibrated(node: Node) -> CalibratedClassifierCV:
                 made.calibrators.append(calibrator)
             calibrated.append(made)
         model.calibrated_classifiers_ = calibrated
-        set_parameters(model, parameters)
-        try_row(model)
-    return model
 
 
 FORMATS = {
-    "SVC": Format(SVC, _write_machine, _read_machine(SVC)),
-    "SVR": Format(SVR, _write_machine, _read_machine(SVR)),
-    "CalibratedClassifierCV": Format(CalibratedClassifierCV, _write_calibrated, _read_calibrated),
+    **{
+        cls.__name__: estimator_format(
+            cls, "support_vectors_", _write_machine, _read_machine, why_not=_why_no_machine
+        )
+        for cls in (SVC, SVR)
+    },
+    "CalibratedClassifierCV": estimator_format(
+        CalibratedClassifierCV,
+        "calibrated_classifiers_",
+        _write_calibrated,
+        _read_calibrated,
+        models={"estimator": BaseEstimator},
+        why_not=_why_not_calibrated,
+    ),
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from covey.members._stored import try_row
 from covey.persistence._errors import NotCoveredError, damaged
 from covey.persistence._features import read_features, write_features
-from covey.persistence._formats import Format
+from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
 
@@ -25,22 +26,15 @@ _CHOICES = {
 }
 
 
-def _check_parameters(model: Any) -> str | None:
-    """The parameter that a file cannot hold, if there is one."""
+def _why_not(model: Any) -> str | None:
     for name, choices in _CHOICES.items():
         value = getattr(model, name)
         if not (value is None or isinstance(value, str)) or value not in choices:
-            return name
+            return f"with {name}={value!r}"
     return None
 
 
 def _write_neighbors(model: Any, out: Writer) -> dict[str, Any]:
-    written: dict[str, Any] = {"parameters": out.parameters(model), "fitted": None}
-    if _check_parameters(model) is not None:
-        name = _check_parameters(model)
-        raise NotCoveredError(f"a {type(model).__name__} with {name}={getattr(model, name)!r}")
-    if not hasattr(model, "n_samples_fit_"):
-        return written
     if np.ndim(model._y) != 1:
         raise NotCoveredError(f"a {type(model).__name__} of several outputs")
     target: dict[str, Any] = {"numbers": None, "codes": None, "classes": None}
@@ -48,41 +42,25 @@ def _write_neighbors(model: Any, out: Writer) -> dict[str, Any]:
         target |= {"classes": out.labels(model.classes_), "codes": out.array(model._y, "whole")}
     else:
         target["numbers"] = out.array(np.asarray(model._y, dtype=np.float64))
-    written["fitted"] = {
-        **write_features(model, out),
-        "points": out.matrix(
-            np.asarray(model._fit_X, dtype=np.float64)
-            if isinstance(model._fit_X, np.ndarray)
-            else model._fit_X
-        ),
-        **target,
-    }
-    return written
+    dense = isinstance(model._fit_X, np.ndarray)
+    points = np.asarray(model._fit_X, dtype=np.float64) if dense else model._fit_X
+    return {**write_features(model, out), "points": out.matrix(points), **target}
 
 
-def _read_neighbors(cls: type) -> Any:
-    def read(node: Node) -> Any:
-        model = cls(**node.parameters(cls))
-        node.check(_check_parameters(model) is None, "parameters", "are not known.")
-        if node.none("fitted"):
-            return model
-        with node.child("fitted") as inner:
-            stand_in = cls()
-            n_features = read_features(stand_in, inner)
-            points = inner.matrix("points", (None, n_features), _FARTHEST)
-            y = _read_target(inner, points.shape[0], cls is KNeighborsClassifier)
-            proper = type(model.n_neighbors) is int and 1 <= model.n_neighbors <= len(y)
-            inner.check(proper, "n_neighbors", "is more than there are rows.")
-            try:
-                model.fit(points, y)
-            except (ValueError, TypeError) as error:
-                damaged(inner.where, f"cannot be searched: {str(error).splitlines()[0]}")
-            if hasattr(stand_in, "feature_names_in_"):
-                model.feature_names_in_ = stand_in.feature_names_in_
-            try_row(model)
-        return model
-
-    return read
+def _read_neighbors(model: Any, node: Node) -> None:
+    named = type(model)()
+    n_features = read_features(named, node)
+    points = node.matrix("points", (None, n_features), _FARTHEST)
+    y = _read_target(node, points.shape[0], is_classifier(model))
+    proper = type(model.n_neighbors) is int and 1 <= model.n_neighbors <= len(y)
+    node.check(proper, "n_neighbors", "is more than there are rows.")
+    try:
+        model.fit(points, y)
+    except (ValueError, TypeError) as error:
+        damaged(node.where, f"cannot be searched: {str(error).splitlines()[0]}")
+    if hasattr(named, "feature_names_in_"):
+        model.feature_names_in_ = named.feature_names_in_
+    try_row(model)
 
 
 def _read_target(node: Node, n_rows: int, is_classifier: bool) -> np.ndarray:
@@ -99,6 +77,8 @@ def _read_target(node: Node, n_rows: int, is_classifier: bool) -> np.ndarray:
 
 
 FORMATS = {
-    cls.__name__: Format(cls, _write_neighbors, _read_neighbors(cls))
+    cls.__name__: estimator_format(
+        cls, "n_samples_fit_", _write_neighbors, _read_neighbors, why_not=_why_not
+    )
     for cls in (KNeighborsClassifier, KNeighborsRegressor)
 }

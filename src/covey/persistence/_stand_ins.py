@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
+from covey.members._stored import try_row
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._reading import Node
 
@@ -21,14 +25,28 @@ def check_classes(model: Any) -> None:
         raise NotCoveredError(f"a {type(model).__name__} of {len(classes)} classes")
 
 
-def few_rows(classes: np.ndarray | None, node: Node) -> tuple[np.ndarray, np.ndarray]:
-    """A table of one column, with two rows of each class or with two numbers to predict."""
-    few = classes is None or len(classes) <= _MOST_CLASSES
-    node.check(few, "classes", f"are more than {_MOST_CLASSES}.")
+def classes_of(model: Any, node: Node) -> np.ndarray | None:
+    """The classes that a file has of a classifier, few enough; None, which it has of others."""
+    if not is_classifier(model):
+        node.check(node.none("classes"), "classes", "belong to nothing.")
+        return None
+    classes = node.labels("classes")
+    fits = 1 < len(classes) <= _MOST_CLASSES
+    node.check(fits, "classes", f"are too few, or more than {_MOST_CLASSES}.")
+    return classes
+
+
+@contextmanager
+def stand_in(model: Any, classes: np.ndarray | None, **few: Any) -> Iterator[None]:
+    """Fit a model on a table of one column, as it is by default but for ``few`` parameters.
+
+    There are two rows of each class, or two numbers to predict. When its numbers are replaced it
+    gets its own parameters again, and has to predict a row.
+    """
+    own = model.get_params(deep=False)
+    model.set_params(**{**type(model)().get_params(deep=False), **few})
     y = np.arange(1.0, 3.0) if classes is None else np.repeat(classes, _ROWS_OF_A_CLASS)
-    return np.arange(len(y), dtype=np.float64)[:, None], y
-
-
-def set_parameters(model: Any, parameters: dict[str, Any]) -> None:
-    """Give a stand-in the parameters of the model that it is made into."""
-    model.set_params(**type(model)(**parameters).get_params(deep=False))
+    model.fit(np.arange(len(y), dtype=np.float64)[:, None], y)
+    yield
+    model.set_params(**own)
+    try_row(model)

@@ -12,7 +12,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -28,12 +27,11 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from covey.members._stored import try_row
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._features import read_features, write_features
-from covey.persistence._formats import Format
+from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
-from covey.persistence._stand_ins import check_classes, few_rows, set_parameters
+from covey.persistence._stand_ins import check_classes, classes_of, stand_in
 from covey.persistence._writing import Writer
 
 _LEAF = -1
@@ -135,10 +133,7 @@ def _trees_of(model: Any) -> list[Any]:
 
 
 def _write_forest(model: Any, out: Writer) -> dict[str, Any]:
-    written: dict[str, Any] = {"parameters": out.parameters(model), "fitted": None}
-    trees = _trees_of(model) if hasattr(model, "tree_") or hasattr(model, "estimators_") else []
-    if not trees:
-        return written
+    trees = _trees_of(model)
     check_classes(model)
     if model.n_outputs_ != 1:
         raise NotCoveredError(f"a {type(model).__name__} of several outputs")
@@ -146,37 +141,27 @@ def _write_forest(model: Any, out: Writer) -> dict[str, Any]:
     if any(set(state["nodes"].dtype.names) != set(_OF_NODES) for state in states):
         raise NotCoveredError("trees of an unknown version of scikit-learn")
     nodes = [state["nodes"] for state in states]
-    written["fitted"] = {
+    return {
         **write_features(model, out),
         "classes": out.labels(getattr(model, "classes_", None)),
         "max_features": int(trees[0].max_features_),
         **_write_nodes(nodes, _OF_NODES, "feature", model.n_features_in_, out),
         "values": out.array(np.concatenate([state["values"][:, 0] for state in states])),
     }
-    return written
 
 
-def _read_forest(cls: type, is_forest: bool) -> Any:
-    def read(node: Node) -> Any:
-        parameters = node.parameters(cls)
-        if node.none("fitted"):
-            return cls(**parameters)
-        with node.child("fitted") as inner:
-            return _fitted_forest(cls, is_forest, parameters, inner)
-
-    return read
-
-
-def _fitted_forest(cls: type, is_forest: bool, parameters: dict[str, Any], node: Node) -> Any:
+def _read_forest(model: Any, node: Node) -> None:
+    classes, is_forest = classes_of(model, node), hasattr(model, "n_estimators")
     few: dict[str, Any] = {"n_estimators": 1, "bootstrap": False} if is_forest else {}
-    model = cls(**few, random_state=0)
-    classes = node.labels("classes") if is_classifier(model) else None
-    node.check(classes is not None or node.none("classes"), "classes", "belong to nothing.")
-    model.fit(*few_rows(classes, node))
+    with stand_in(model, classes, random_state=0, **few):
+        _replace_trees(model, classes, is_forest, node)
+
+
+def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node: Node) -> None:
     n_features = read_features(model, node)
-    stand_in = _trees_of(model)[0]
-    stand_in.n_features_in_ = n_features
-    stand_in.max_features_ = node.whole("max_features", 1, n_features)
+    first = _trees_of(model)[0]
+    first.n_features_in_ = n_features
+    first.max_features_ = node.whole("max_features", 1, n_features)
     sizes = _read_sizes(node, n_features)
     columns = _read_columns(node, _OF_NODES, int(sizes.sum()))
     left, right, feature = (columns[name] for name in ("left_child", "right_child", "feature"))
@@ -195,7 +180,7 @@ def _fitted_forest(cls: type, is_forest: bool, parameters: dict[str, Any], node:
     if classes is not None:
         shares = (values >= 0).all() and np.allclose(values.sum(axis=1), 1.0, atol=1e-6)
         node.check(shares, "values", "are no probabilities.")
-    state = stand_in.tree_.__getstate__()
+    state = first.tree_.__getstate__()
     n_classes = np.array([n_values], dtype=np.intp)
     nodes = np.zeros(len(leaf), dtype=state["nodes"].dtype)
     node.check(set(nodes.dtype.names) == set(_OF_NODES), "nodes", "are of another scikit-learn.")
@@ -203,7 +188,7 @@ def _fitted_forest(cls: type, is_forest: bool, parameters: dict[str, Any], node:
         nodes[name] = column
     trees = []
     for own_nodes, own_values in zip(_split(nodes, sizes), _split(values, sizes), strict=True):
-        tree = type(stand_in.tree_)(n_features, n_classes, 1)
+        tree = type(first.tree_)(n_features, n_classes, 1)
         tree.__setstate__(
             {
                 **state,
@@ -213,7 +198,7 @@ def _fitted_forest(cls: type, is_forest: bool, parameters: dict[str, Any], node:
                 "values": np.ascontiguousarray(own_values[:, None]),
             }
         )
-        one = copy(stand_in)
+        one = copy(first)
         one.tree_ = tree
         trees.append(one)
     if is_forest:
@@ -221,9 +206,6 @@ def _fitted_forest(cls: type, is_forest: bool, parameters: dict[str, Any], node:
     else:
         node.check(len(trees) == 1, "sizes", "are those of several trees.")
         model.tree_ = trees[0].tree_
-    set_parameters(model, parameters)
-    try_row(model)
-    return model
 
 
 def _depth(nodes: np.ndarray) -> int:
@@ -239,17 +221,13 @@ def _depth(nodes: np.ndarray) -> int:
 
 
 def _write_boosting(model: Any, out: Writer) -> dict[str, Any]:
-    written: dict[str, Any] = {"parameters": out.parameters(model), "fitted": None}
-    if not hasattr(model, "_predictors"):
-        return written
     check_classes(model)
-    stages = model._predictors
-    nodes = [predictor.nodes for stage in stages for predictor in stage]
+    nodes = [predictor.nodes for stage in model._predictors for predictor in stage]
     names = {*_OF_BOOSTING, *_OF_CATEGORIES}
     unknown = any(set(tree.dtype.names) != names for tree in nodes)
     if unknown or getattr(model, "is_categorical_", None) is not None:
         raise NotCoveredError(f"a {type(model).__name__} of columns that are categories")
-    written["fitted"] = {
+    return {
         **write_features(model, out),
         "classes": out.labels(getattr(model, "classes_", None)),
         "baseline": out.array(model._baseline_prediction),
@@ -258,27 +236,17 @@ def _write_boosting(model: Any, out: Writer) -> dict[str, Any]:
         "early_stopping": bool(model.do_early_stopping_),
         **_write_nodes(nodes, _OF_BOOSTING, "feature_idx", model.n_features_in_, out),
     }
-    return written
 
 
-def _read_boosting(cls: type) -> Any:
-    def read(node: Node) -> Any:
-        parameters = node.parameters(cls)
-        if node.none("fitted"):
-            return cls(**parameters)
-        with node.child("fitted") as inner:
-            return _fitted_boosting(cls, parameters, inner)
-
-    return read
-
-
-def _fitted_boosting(cls: type, parameters: dict[str, Any], node: Node) -> Any:
+def _read_boosting(model: Any, node: Node) -> None:
     # The loss is what numbers become probabilities by, or are kept positive.
-    how = {name: parameters[name] for name in ("loss", "quantile") if name in parameters}
-    model = cls(**how, max_iter=1, early_stopping=False, categorical_features=None, random_state=0)
-    classes = node.labels("classes") if is_classifier(model) else None
-    node.check(classes is not None or node.none("classes"), "classes", "belong to nothing.")
-    model.fit(*few_rows(classes, node))
+    how = {name: x for name, x in model.get_params().items() if name in ("loss", "quantile")}
+    few = {"max_iter": 1, "early_stopping": False, "categorical_features": None}
+    with stand_in(model, classes_of(model, node), random_state=0, **few, **how):
+        _replace_stages(model, node)
+
+
+def _replace_stages(model: Any, node: Node) -> None:
     n_features = read_features(model, node)
     shape = np.shape(model._baseline_prediction)
     model._baseline_prediction = node.array(
@@ -300,8 +268,8 @@ def _fitted_boosting(cls: type, parameters: dict[str, Any], node: Node) -> Any:
         node.check(inside, name, "is out of range.")
     largest = np.abs(columns["value"]).max(initial=0)
     node.check_range(largest <= _LARGEST_LEAF, "value", "is too large.")
-    ((stand_in, *_), *_) = model._predictors
-    nodes = np.zeros(len(leaf), dtype=stand_in.nodes.dtype)
+    ((first, *_), *_) = model._predictors
+    nodes = np.zeros(len(leaf), dtype=first.nodes.dtype)
     node.check(
         set(nodes.dtype.names) == {*_OF_BOOSTING, *_OF_CATEGORIES},
         "nodes",
@@ -311,30 +279,28 @@ def _fitted_boosting(cls: type, parameters: dict[str, Any], node: Node) -> Any:
         nodes[name] = column
     no_categories = np.zeros((0, 8), dtype=np.uint32)
     trees = [
-        type(stand_in)(np.ascontiguousarray(own), no_categories, no_categories)
+        type(first)(np.ascontiguousarray(own), no_categories, no_categories)
         for own in _split(nodes, sizes)
     ]
     width = model.n_trees_per_iteration_
     node.check(len(trees) % width == 0, "sizes", "are not those of whole iterations.")
     model._predictors = [trees[start : start + width] for start in range(0, len(trees), width)]
-    set_parameters(model, parameters)
-    try_row(model)
-    return model
 
 
 FORMATS = {
-    cls.__name__: Format(cls, _write_forest, _read_forest(cls, many))
-    for cls, many in (
-        (DecisionTreeClassifier, False),
-        (DecisionTreeRegressor, False),
-        (ExtraTreeClassifier, False),
-        (ExtraTreeRegressor, False),
-        (ExtraTreesClassifier, True),
-        (ExtraTreesRegressor, True),
-        (RandomForestClassifier, True),
-        (RandomForestRegressor, True),
-    )
+    cls.__name__: estimator_format(cls, fitted, _write_forest, _read_forest)
+    for fitted, kinds in {
+        "tree_": (
+            *(DecisionTreeClassifier, DecisionTreeRegressor),
+            *(ExtraTreeClassifier, ExtraTreeRegressor),
+        ),
+        "estimators_": (
+            *(ExtraTreesClassifier, ExtraTreesRegressor),
+            *(RandomForestClassifier, RandomForestRegressor),
+        ),
+    }.items()
+    for cls in kinds
 } | {
-    cls.__name__: Format(cls, _write_boosting, _read_boosting(cls))
+    cls.__name__: estimator_format(cls, "_predictors", _write_boosting, _read_boosting)
     for cls in (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 }

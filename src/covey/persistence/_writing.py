@@ -18,7 +18,7 @@ from covey.persistence._errors import NotCoveredError
 
 # Parameters that belong to a machine or to one fit rather than to a model. What is loaded has
 # their defaults: it starts no processes and writes no files.
-OF_THE_MACHINE = ("checkpoint", "device", "n_jobs")
+OF_THE_MACHINE = ("cache_size", "checkpoint", "device", "n_jobs")
 _DEEPEST_VALUE = 6
 
 

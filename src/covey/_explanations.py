@@ -1,0 +1,60 @@
+"""Records of why rows are predicted as they are, which print as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from covey._number_words import number, percent
+from covey._plain_words import reason_words, value_words
+from covey._templates import Markup, escaped
+
+_MOST_ROWS, _MOST_MEMBERS = 20, 5
+
+
+class Explanations(list[dict[str, Any]]):
+    """What ``explain`` gives: a list with a dict for each row, and ``print`` shows it as text.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from covey import FlockClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> flock = FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    >>> found = flock.explain(X[:1])
+    >>> found[0]["prediction"], str(found).splitlines()[0][:11]
+    (0, 'Row 1: 0, 9')
+    """
+
+    def __str__(self) -> str:
+        shown = [_text(row, record) for row, record in enumerate(self[:_MOST_ROWS], start=1)]
+        left = len(self) - len(shown)
+        return "\n\n".join([*shown, *([f"and {left:,} more rows"] if left else [])])
+
+    def _repr_html_(self) -> str:
+        return Markup("<pre>{}</pre>").format(escaped(str(self)))
+
+
+def _text(row: int, record: dict[str, Any]) -> str:
+    is_number = "probability" not in record
+
+    def part(value: float, sign: bool = True) -> str:
+        if is_number:
+            return f"{'+' if sign and value >= 0 else ''}{number(value)}"
+        return f"{100 * value:+.1f}" if sign else percent(value)
+
+    answer = value_words(record["prediction"])
+    chance = "" if is_number else f", {percent(record['probability'])}"
+    lines = [f"Row {row}: {answer}{chance} (an average row: {part(record['baseline'], False)})"]
+    for what, side in (("for it", "because"), ("against it", "against")):
+        said = [f"{reason_words(one)} {part(one['push'])}" for one in record[side]]
+        lines += [f"  {what + ':':<11} {', '.join(said)}"] if said else []
+    lines.append(f"  {'others:':<11} {part(record['other'])}")
+    members = [
+        f"{one.get('name', 'member ' + str(one['member']))} ({percent(one['weight'])}, says "
+        f"{value_words(one['prediction'])})"
+        for one in record["members"][:_MOST_MEMBERS]
+    ]
+    left = len(record["members"]) - len(members)
+    members += [f"{left} more"] if left else []
+    lines += [f"  {'decided by:':<11} {', '.join(members)}"] if members else []
+    return "\n".join(lines)
