@@ -84,7 +84,7 @@ class HeldOut:
     Examples
     --------
     >>> import numpy as np
-    >>> from covey.evaluation import HeldOut, Predicted
+    >>> from covey.evaluation._held_out import HeldOut, Predicted
     >>> chances = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2]])
     >>> held_out = HeldOut(np.array(["a", "b", "b"]), [Predicted("flock", chances)], ["a", "b"])
     >>> held_out.said.tolist(), held_out.correct.tolist()
