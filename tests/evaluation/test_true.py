@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covey import evaluate
+from covey.evaluation import _sentences as sentences
 from covey.evaluation._held_out import HeldOut, Predicted
 from covey.evaluation._sentences import answers
-from covey.evaluation import _sentences as sentences
 
 
 @pytest.fixture(scope="module")
