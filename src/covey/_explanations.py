@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 from covey._number_words import number, percent
 from covey._plain_words import reason_words, value_words
-from covey._templates import Markup, escaped
 
 _MOST_ROWS, _MOST_MEMBERS = 20, 5
 
@@ -31,7 +31,7 @@ class Explanations(list[dict[str, Any]]):
         return "\n\n".join([*shown, *([f"and {left:,} more rows"] if left else [])])
 
     def _repr_html_(self) -> str:
-        return Markup("<pre>{}</pre>").format(escaped(str(self)))
+        return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _text(row: int, record: dict[str, Any]) -> str:

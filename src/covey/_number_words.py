@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 NOTHING = "-"
 _NAMED = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 # Between these, numbers are written without a power of ten.
@@ -113,7 +111,11 @@ def points(share: float) -> str:
 
 def day(since: float) -> str:
     """Write a day by how many have passed since 1970."""
-    return str(np.datetime64(math.floor(since), "D")) if math.isfinite(since) else NOTHING
+    if not math.isfinite(since):
+        return NOTHING
+    import numpy as np  # here, since it takes longer than all else that the terminal's help needs
+
+    return str(np.datetime64(math.floor(since), "D"))
 
 
 def count(value: float) -> str:

@@ -143,7 +143,7 @@ FITS = {
     "a column that decides alone": (
         "t.csv",
         csv(rows(result=np.where(rows()["y"] == "yes", 7, 3))).encode(),
-        "result alone decides y (100.0% right on rows held out at random); if it is known only "
+        "result alone decides y (100 % right on rows held out at random); if it is known only "
         "once y is, leave it out with --drop result.",
     ),
     "many classes": (

@@ -115,9 +115,10 @@ def _by_ids(problem: Problem) -> Iterator[Subjects]:
     import pandas as pd
 
     for name in problem.table.columns.difference([*problem.kinds, problem.target]):
-        rows = pd.factorize(problem.table[name], use_na_sentinel=False)[0]
-        many = _FEWEST_SUBJECTS <= rows.max() + 1 <= len(rows) / _FEWEST_ROWS_EACH
-        if many and _ID.search(str(name)):
+        if not _ID.search(str(name)):
+            continue
+        rows = pd.factorize(problem.table[name].astype(str))[0]  # cells may hold lists
+        if _FEWEST_SUBJECTS <= rows.max() + 1 <= len(rows) / _FEWEST_ROWS_EACH:
             yield Subjects((name,), rows)
 
 

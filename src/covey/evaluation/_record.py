@@ -361,7 +361,7 @@ def _made(kind: Any, value: Any, where: str) -> Any:
     """Make a value of a type of plain data; ValueError names the place that does not fit."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        for one in parts:
+        for one in parts if value is not None or type(None) not in parts else (type(None),):
             try:
                 return _made(one, value, where)
             except ValueError:

@@ -59,7 +59,8 @@ def answers(one: Evaluation) -> list[tuple[str, list[str]]]:
 
     Examples
     --------
-    >>> from covey.evaluation import Evaluation, answers
+    >>> from covey.evaluation import Evaluation
+    >>> from covey.evaluation._sentences import answers
     >>> answers(Evaluation("numbers"))[0]
     ('How right is it?', ['That is not known: no row was held out to see.'])
     """

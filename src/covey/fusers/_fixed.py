@@ -560,7 +560,9 @@ def stage_scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from covey.fusers import Mean, as_predictions, stage_scores
+    >>> from covey.fusers import Mean
+    >>> from covey.fusers._predictions import as_predictions
+    >>> from covey.fusers._fixed import stage_scores
     >>> P = as_predictions([[[0.4, 0.6]], [[0.9, 0.1]]])
     >>> stage_scores(Mean(), P, np.array([0]), None, np.ones(1))
     array([0., 1.])
@@ -603,7 +605,7 @@ def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser
 
     Examples
     --------
-    >>> from covey.fusers import make_fuser
+    >>> from covey.fusers._fixed import make_fuser
     >>> make_fuser("knora_e", n_neighbors=5)
     DynamicSelection(method='knora_e', n_neighbors=5)
     """
@@ -644,7 +646,7 @@ def make_value_fuser(rule: Rule, parameter: str = "fuser") -> Fuser:
 
     Examples
     --------
-    >>> from covey.fusers import make_value_fuser
+    >>> from covey.fusers._fixed import make_value_fuser
     >>> make_value_fuser("median")
     Median()
     """

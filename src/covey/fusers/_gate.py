@@ -56,7 +56,7 @@ class GateFeatures:
     Examples
     --------
     >>> import numpy as np
-    >>> from covey.fusers import GateFeatures
+    >>> from covey.fusers._gate import GateFeatures
     >>> features = GateFeatures.of(True, np.array([[1.0], [2.0], [3.0]]), np.ones(3))
     >>> features.mean, features.n_columns
     (array([2.]), 2)
@@ -152,7 +152,7 @@ class GateSums:
     Examples
     --------
     >>> import numpy as np
-    >>> from covey.fusers import GateSums
+    >>> from covey.fusers._gate import GateSums
     >>> def nothing(parts, runs):
     ...     return (np.zeros(len(runs)),)
     >>> GateSums(nothing, nothing, nothing, n_folds=5, n_rows=100, total_weight=100.0).n_folds

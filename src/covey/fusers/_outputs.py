@@ -28,7 +28,8 @@ def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> s
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from covey.fusers import Majority, common_kind
+    >>> from covey.fusers import Majority
+    >>> from covey.fusers._outputs import common_kind
     >>> members = [LogisticRegression().fit([[0], [1]], [0, 1])]
     >>> common_kind(members, ["logistic"], Majority())
     'label'
@@ -65,7 +66,7 @@ def member_output(
     --------
     >>> import numpy as np
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from covey.fusers import member_output
+    >>> from covey.fusers._outputs import member_output
     >>> member = GaussianNB().fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
     >>> X, classes = np.array([[0.0]]), np.array([0, 1])
     >>> values, seen = member_output(member, X, classes, "probability", "bayes")
@@ -120,7 +121,7 @@ def gather(
     Examples
     --------
     >>> import numpy as np
-    >>> from covey.fusers import gather
+    >>> from covey.fusers._outputs import gather
     >>> output = (np.array([[0.9, 0.1]]), np.array([True, True]))
     >>> gather([output, output], np.array([0, 1]), ["one", "two"], "probability").values.shape
     (1, 2, 2)
@@ -141,7 +142,7 @@ def member_values(members: Sequence[Any], names: Sequence[str], X: Any) -> np.nd
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LinearRegression
-    >>> from covey.fusers import member_values
+    >>> from covey.fusers._outputs import member_values
     >>> member = LinearRegression().fit([[0.0], [1.0]], [0.0, 2.0])
     >>> member_values([member], ["line"], np.array([[2.0]])).round(6)
     array([[4.]])
@@ -170,7 +171,7 @@ def importance_frame(importance: np.ndarray, X: Any, names: Sequence[str]) -> pd
     Examples
     --------
     >>> import numpy as np
-    >>> from covey.fusers import importance_frame
+    >>> from covey.fusers._outputs import importance_frame
     >>> importance_frame(np.array([[0.25, 0.75]]), np.array([[1.0]]), ["one", "two"])
         one   two
     0  0.25  0.75

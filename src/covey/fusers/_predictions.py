@@ -390,7 +390,7 @@ def encode_labels(
     Examples
     --------
     >>> import numpy as np
-    >>> from covey.fusers import encode_labels
+    >>> from covey.fusers._predictions import encode_labels
     >>> encode_labels(np.array(["b", "a"]), np.array(["a", "b"]), "y holds")
     array([1, 0])
     """
@@ -425,7 +425,7 @@ def align_classes(
     Examples
     --------
     >>> import numpy as np
-    >>> from covey.fusers import align_classes
+    >>> from covey.fusers._predictions import align_classes
     >>> values, seen = align_classes(np.array([[0.3, 0.7]]), ["b", "c"], np.array(["a", "b", "c"]))
     >>> values, seen
     (array([[0. , 0.3, 0.7]]), array([False,  True,  True]))
@@ -451,7 +451,7 @@ def as_predictions(
 
     Examples
     --------
-    >>> from covey.fusers import as_predictions
+    >>> from covey.fusers._predictions import as_predictions
     >>> P = as_predictions([[[0.9, 0.1]], [[0.2, 0.8]]], classes=["no", "yes"])
     >>> P.kind, P.values.shape
     ('probability', (1, 2, 2))
@@ -491,7 +491,7 @@ def concatenated(blocks: Sequence[Predictions]) -> Predictions:
 
     Examples
     --------
-    >>> from covey.fusers import as_predictions, concatenated
+    >>> from covey.fusers._predictions import as_predictions, concatenated
     >>> P = as_predictions([[[0.9, 0.1]], [[0.2, 0.8]]])
     >>> concatenated([P, P]).values.shape
     (2, 2, 2)
