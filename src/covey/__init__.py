@@ -45,29 +45,9 @@ _NAMES_BY_MODULE = {
     "persistence": ("load", "save"),
     "onnx": ("to_onnx",),
     "datasets": ("make_quarter_circle",),
-    "inspection": (
-        "AmbiguityDisplay",
-        "BiasVarianceDisplay",
-        "CoSelectionDisplay",
-        "DartsDisplay",
-        "DecisionRegionsDisplay",
-        "ImportanceDisplay",
-        "KappaErrorDisplay",
-        "SizeDisplay",
-        "TrainingHistoryDisplay",
-        "ambiguity",
-        "bias_variance",
-        "diversity",
-        "fusion_bound",
-        "gate_share",
-        "held_out_bound",
-        "oracle_bounds",
-        "oracle_interval",
-        "vote_bound",
-    ),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
-_MODULES = (*_NAMES_BY_MODULE, "dask", "reproduce", "rivals", "utils")
+_MODULES = (*_NAMES_BY_MODULE, "dask", "inspection", "rivals", "utils")
 
 __all__ = ["__version__", *_MODULE_OF]
 

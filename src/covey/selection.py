@@ -31,12 +31,9 @@ from covey._validation import (
     fitted_alone,
     holds_numbers,
 )
-from covey.members import (
-    InMemoryRows,
-    LinearFlock,
-    SubsetEnsembleClassifier,
-    SubsetEnsembleRegressor,
-)
+from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
+from covey.members._linear_flock import LinearFlock
+from covey.members._rows_in_memory import InMemoryRows
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.

@@ -34,14 +34,10 @@ from covey.fusers._stacking import (
     outputs_by_member,
     ranks_of_classes,
 )
-from covey.members import (
-    Classifiers,
-    FitParameters,
-    FusedClassifier,
-    FusedRegressor,
-    NamedMembers,
-    Regressors,
-)
+from covey.members._fused import FusedClassifier, FusedRegressor
+from covey.members._given import Classifiers, Regressors
+from covey.members._named import NamedMembers
+from covey.members._routing import FitParameters
 from covey.members._stored import check_fuser, check_member, try_row
 
 __all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]

@@ -393,7 +393,7 @@ class _Table:
         """Return what a function gives for each block, of what is the block's own and not."""
         import dask
 
-        from covey.dask import current_backend
+        from covey.dask._worker import current_backend
 
         call = dask.delayed(function, pure=False)
         shared = [dask.delayed(one, traverse=False) for one in shared]

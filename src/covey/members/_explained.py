@@ -23,14 +23,6 @@ class ExplainedRows:
 
     A subclass calls ``_keep_seen`` in ``fit``. It may write ``_explained_rows``, ``_answers`` and
     ``_columns_looked_at``, which are faster than its public methods.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.ExplainedRows), flock.contributions(X[:1]).columns
-    (True, ['x0', 'x1'])
     """
 
     # None of a model that was fitted before this was learnt.

@@ -236,7 +236,7 @@ def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def predict(self: Any, X: Any, *args: Any, **how: Any) -> Any:
         if hasattr(X, "__dask_graph__"):
-            from covey.dask import lazily
+            from covey.dask._lazy import lazily
 
             return lazily(self, method.__name__, X, **dict(zip(names, args, strict=False)), **how)
         return method(self, X, *args, **how)
@@ -249,14 +249,6 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
 
     A subclass sets ``classes_`` and ``fuser_`` in ``fit`` and writes ``_check_rows`` and
     ``_predictions``.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.FusedClassifier), flock.explain_fusion(X[:1])
-    (True, array([[0.5, 0.5]]))
     """
 
     classes_: Labels("C")
@@ -446,14 +438,6 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
     """A regressor whose number is fused from the members' numbers.
 
     A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_member_values``.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleRegressor(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.FusedRegressor), flock.explain_fusion(X[:1])
-    (True, array([[0.5, 0.5]]))
     """
 
     y_range_: OrAbsent(Array("2"))

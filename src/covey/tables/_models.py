@@ -19,7 +19,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from covey._kinds import as_frame, as_kind
 from covey._seen_columns import SeenColumns
 from covey._validation import fitted_alone
-from covey.members import ExplainedRows, Origins, RoutesToEstimator
+from covey.members._explained import ExplainedRows
+from covey.members._flock_summary import Origins
+from covey.members._routing import RoutesToEstimator
 from covey.tables._preparation import TablePreparation
 
 if TYPE_CHECKING:
