@@ -39,7 +39,7 @@ _NAMES_BY_MODULE = {
     "multiclass": ("CodeBookClassifier",),
     "selection": ("SubsetSelector",),
     "clustering": ("ConsensusClustering", "consensus"),
-    "tables": ("TableClassifier", "TableRegressor"),
+    "_table_models": ("TableClassifier", "TableRegressor"),
     "evaluation": ("Evaluation", "evaluate"),
     "reporting": ("Report", "build_report"),
     "persistence": ("load", "save"),
@@ -47,7 +47,7 @@ _NAMES_BY_MODULE = {
     "datasets": ("make_quarter_circle",),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
-_MODULES = (*_NAMES_BY_MODULE, "dask", "inspection", "rivals", "utils")
+_MODULES = (*_NAMES_BY_MODULE, "dask", "inspection", "rivals", "tables", "utils")
 
 __all__ = ["__version__", *_MODULE_OF]
 

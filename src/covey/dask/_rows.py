@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import vstack
 
-from covey._categories import is_from_dtype
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
@@ -32,6 +31,7 @@ from covey.fusers import Fuser, Gate
 from covey.fusers._base import FUSERS
 from covey.fusers._fixed import make_fuser
 from covey.fusers._gate import GateFeatures, GateSums
+from covey.tables._categories import is_from_dtype
 
 # The penalty of the linear model whose errors show how large the noise is.
 _LINEAR_ALPHA = 1e-3

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from covey._columns import feature_names
 from covey._explanations import Explanations
-from covey._seen_columns import SeenColumns, seen_columns
+from covey.tables._columns import feature_names
+from covey.tables._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
     from covey.inspection._changes import SmallestChange, WhatIf

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from covey._columns import feature_names
 from covey._core.basis import Basis
 from covey._core.inspection.fusion_loss import divergences, gate_shares
 from covey.fusers import Predictions
 from covey.members._flock_summary import Origins
+from covey.tables._columns import feature_names
 
 # A member with less weight than this is left out of an explanation.
 LEAST_WEIGHT = 0.01

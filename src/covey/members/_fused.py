@@ -18,7 +18,6 @@ from covey._blocks import quiet
 from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
-from covey._seen_columns import SeenColumns
 from covey._state import Array, Labels, OrAbsent, Record, Texts, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
@@ -26,6 +25,7 @@ from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
 from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
 from covey.members._explained import ExplainedRows
+from covey.tables._seen_columns import SeenColumns
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -19,13 +19,10 @@ from covey import __version__
 from covey._blocks import finite, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
-from covey._columns import feature_names
 from covey._core.algorithm1.settings import DivergedError
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
 from covey._core.threads import own_threads
-from covey._preparation import checked_rows
-from covey._seen_columns import seen_means
 from covey._state import Array, Flags, OrAbsent, Whole
 from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
@@ -38,6 +35,9 @@ from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._training_rows import TrainingRows
+from covey.tables._columns import feature_names
+from covey.tables._preparation import checked_rows
+from covey.tables._seen_columns import seen_means
 
 # Products with so many numbers of X are worth several threads of BLAS.
 _LARGE_TABLE = 1 << 20
@@ -457,7 +457,8 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
             this row; replace what each member predicts by its mean, and it moves by what the
             members know. (Probabilities move by the Kullback-Leibler divergence from those
             predicted, numbers by the squared difference.) The share is the first move over the sum
-            of both: 0 where the gate gives every row the same weights, 1 where members are constant.
+            of both: 0 where the gate gives every row the same weights, 1 where members are
+            constant.
 
             Of members of several kinds (``members=``) each has a ``name`` and its ``kind`` too,
             and linear ones are numbered ``within`` their own flock; there is no ``gate_share``.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import onnx
-from covey._categories import UNSEEN
-from covey._preparation import Preparation
+from covey.tables._categories import UNSEEN
+from covey.tables._preparation import Preparation
 
 if TYPE_CHECKING:
     from covey.onnx._graph import Graph

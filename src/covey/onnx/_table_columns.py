@@ -10,7 +10,7 @@ import numpy as np
 
 from covey._files import write_file
 from covey.tables._encoders import Categories
-from covey.tables._preparation import TablePreparation
+from covey.tables._table_preparation import TablePreparation
 
 if TYPE_CHECKING:
     import onnx
@@ -53,7 +53,8 @@ def table_to_onnx(
     >>> table = pd.DataFrame(X, columns=["left", "right"])
     >>> flock = covey.FlockClassifier(effort="fast", random_state=0)
     >>> model = covey.TableClassifier(flock).fit(table, y)
-    >>> graph = covey.tables.table_to_onnx(model)
+    >>> from covey.onnx._table_columns import table_to_onnx
+    >>> graph = table_to_onnx(model)
     >>> [column.name for column in graph.graph.input]
     ['left', 'right']
     """
