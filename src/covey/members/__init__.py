@@ -1,16 +1,15 @@
 """How members are grown, or brought along."""
 
 from covey.members._algorithm1_flock import GrownMember
+from covey.members._ensemble import Ensemble
 from covey.members._ensembles import (
     BaggedClassifier,
     BaggedRegressor,
     members_of,
     out_of_bag,
 )
-from covey.members._explained import ExplainedRows
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._flock_summary import Origins
-from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
 from covey.members._linear_flock import LinearFlock
@@ -26,12 +25,10 @@ __all__ = [
     "BaggedClassifier",
     "BaggedRegressor",
     "Classifiers",
-    "ExplainedRows",
+    "Ensemble",
     "FitParameters",
     "FlockClassifier",
     "FlockRegressor",
-    "FusedClassifier",
-    "FusedRegressor",
     "FusionClassifier",
     "FusionRegressor",
     "GivenModels",

@@ -16,7 +16,7 @@ from covey._devices import returned, to_numpy
 from covey._state import Array, Index, OneOf, OrAbsent, Parts
 from covey._validation import check_number, check_sample_weight
 from covey.members._class_flock import ClassFlock
-from covey.members._fused import FusedEnsemble, accepts_dask, check_numbers
+from covey.members._ensemble import Ensemble, accepts_dask, check_numbers
 from covey.members._held_out import HeldOut
 from covey.members._training_rows import TrainingRows
 from covey.members._value_flock import ValueFlock
@@ -31,7 +31,7 @@ _ALMOST_ONE = 1 + 1e-6
 _LARGEST_WEIGHT = 1e12
 
 
-class CalibratedFlock(FusedEnsemble):
+class CalibratedFlock(Ensemble):
     """What a flock keeps of rows that it was not fitted on: scores, sorted, and no rows."""
 
     def calibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
