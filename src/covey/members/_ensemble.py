@@ -16,18 +16,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._blocks import quiet
-from covey._columns import feature_names
 from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
 from covey._explanations import Explanations
-from covey._seen_columns import SeenColumns, seen_columns
 from covey._state import Array, Labels, OrAbsent, Record, Texts, Where, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
 from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
+from covey.tables._columns import feature_names
+from covey.tables._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -88,14 +88,6 @@ class Ensemble(ABC):
     ``fuser_`` in ``fit``, ``classes_`` where there are any, calls ``_keep_seen``, and writes
     ``_check_rows`` and ``_predictions``; it may apply ``_by_blocks`` to blocks of rows. The
     private methods take validated rows.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.Ensemble), flock.explain_fusion(X[:1])
-    (True, array([[0.5, 0.5]]))
     """
 
     classes_: Where("_classifies", Labels("C"))
@@ -610,7 +602,7 @@ def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def predict(self: Any, X: Any, *args: Any, **how: Any) -> Any:
         if hasattr(X, "__dask_graph__"):
-            from covey.dask import lazily
+            from covey.dask._lazy import lazily
 
             return lazily(self, method.__name__, X, **dict(zip(names, args, strict=False)), **how)
         return method(self, X, *args, **how)
