@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 
 from covey._intervals import mean_interval
-from covey._kinds import as_kind
 from covey._number_words import listed, percent
 from covey.evaluation._record import Remark
 from covey.tables import TablePreparation
+from covey.tables._kinds import as_kind
 
 if TYPE_CHECKING:
     from covey.cli._problem import Problem

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from covey._kinds import Column, as_kind, kind_of, look
-from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import guards
 from covey.cli._reading import read_table
 from covey.evaluation._record import Remark
 from covey.tables import TablePreparation, Text, learn_dates
+from covey.tables._kinds import Column, as_kind, kind_of, look
+from covey.tables._numbers import NumberFormat
 
 # A target of whole numbers with more values than this is taken as a quantity.
 MOST_NUMBERED_CLASSES = 20

@@ -10,11 +10,11 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute, types
 
-from covey._kinds import kind_of_text, too_large_of
-from covey._numbers import NumberFormat, as_numbers, read_numbers
 from covey.cli._console import CommandError
 from covey.cli._sources import Rows, batches, called, joined, parquet_columns
 from covey.cli._text_tables import Note, ignored
+from covey.tables._kinds import kind_of_text, too_large_of
+from covey.tables._numbers import NumberFormat, as_numbers, read_numbers
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
 SURELY_MISSING = ["", "NaN", "nan"]

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
-from covey._kinds import without_point
 from covey.cli._console import CommandError
 from covey.cli._options import PART
 from covey.cli._text_tables import Note, column_names, csv_batches, ignored, utf8_blocks
+from covey.tables._kinds import without_point
 
 _TEXT = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
