@@ -178,6 +178,7 @@ def test_every_declaration_says_what_it_is():
     assert not issubclass(Either, Array)
 
 
+@pytest.mark.slow
 def test_files_need_no_docstrings_and_no_assertions():
     """Under ``python -OO`` there are none."""
     code = """
