@@ -19,10 +19,7 @@ NAMES = """
     CodeBookClassifier SubsetSelector
     ConsensusClustering consensus TableClassifier TableRegressor Evaluation evaluate
     Report build_report load save
-    to_onnx make_quarter_circle AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay
-    DartsDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay
-    TrainingHistoryDisplay ambiguity bias_variance diversity fusion_bound gate_share held_out_bound
-    oracle_bounds oracle_interval vote_bound
+    to_onnx make_quarter_circle
 """
 
 

@@ -30,7 +30,6 @@ VERBS = {
         ("tables", "reporting", "explaining", "serve", "serving"),
     ),
     "Hand on": ("Model files and graphs for other runtimes.", ("persistence", "onnx")),
-    "Scale": ("Rows beyond memory, or on a cluster.", ("dask",)),
     "Compare": (
         "What the paper argues against, and its data.",
         ("rivals", "datasets"),

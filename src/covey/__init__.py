@@ -39,35 +39,15 @@ _NAMES_BY_MODULE = {
     "multiclass": ("CodeBookClassifier",),
     "selection": ("SubsetSelector",),
     "clustering": ("ConsensusClustering", "consensus"),
-    "tables": ("TableClassifier", "TableRegressor"),
+    "_table_models": ("TableClassifier", "TableRegressor"),
     "evaluation": ("Evaluation", "evaluate"),
     "reporting": ("Report", "build_report"),
     "persistence": ("load", "save"),
     "onnx": ("to_onnx",),
     "datasets": ("make_quarter_circle",),
-    "inspection": (
-        "AmbiguityDisplay",
-        "BiasVarianceDisplay",
-        "CoSelectionDisplay",
-        "DartsDisplay",
-        "DecisionRegionsDisplay",
-        "ImportanceDisplay",
-        "KappaErrorDisplay",
-        "SizeDisplay",
-        "TrainingHistoryDisplay",
-        "ambiguity",
-        "bias_variance",
-        "diversity",
-        "fusion_bound",
-        "gate_share",
-        "held_out_bound",
-        "oracle_bounds",
-        "oracle_interval",
-        "vote_bound",
-    ),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
-_MODULES = (*_NAMES_BY_MODULE, "dask", "reproduce", "rivals", "utils")
+_MODULES = (*_NAMES_BY_MODULE, "dask", "inspection", "rivals", "tables", "utils")
 
 __all__ = ["__version__", *_MODULE_OF]
 

@@ -20,7 +20,9 @@ from covey._core.fusion import codes
 from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
 from covey.fusers._predictions import encode_labels
-from covey.members import Classifiers, ExplainedRows, GivenModels, RoutesToEstimator
+from covey.members._explained import ExplainedRows
+from covey.members._given import Classifiers, GivenModels
+from covey.members._routing import RoutesToEstimator
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
 _FIXED = {

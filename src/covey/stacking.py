@@ -18,7 +18,6 @@ from sklearn.utils.metaestimators import available_if
 
 from covey import _state as stored
 from covey._blocks import take_columns, take_rows
-from covey._columns import chosen_columns
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
 from covey._validation import check_number, fitted_alone
@@ -34,15 +33,12 @@ from covey.fusers._stacking import (
     outputs_by_member,
     ranks_of_classes,
 )
-from covey.members import (
-    Classifiers,
-    FitParameters,
-    FusedClassifier,
-    FusedRegressor,
-    NamedMembers,
-    Regressors,
-)
+from covey.members._fused import FusedClassifier, FusedRegressor
+from covey.members._given import Classifiers, Regressors
+from covey.members._named import NamedMembers
+from covey.members._routing import FitParameters
 from covey.members._stored import check_fuser, check_member, try_row
+from covey.tables._columns import chosen_columns
 
 __all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]
 

@@ -87,7 +87,7 @@ def test_values_that_are_no_numbers_are_refused(diabetes, mean_values):
 
 
 def test_a_table_regressor_is_reported_in_its_own_columns(diabetes):
-    from covey.tables import TableRegressor
+    from covey import TableRegressor
 
     X, X_new, y, y_new = diabetes
     X, X_new = (

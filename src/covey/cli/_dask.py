@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from covey._core.random import Purpose, UniformRows
+from covey._table_models import TableClassifier, TableRegressor
 from covey.cli._console import CommandError, Console
 from covey.cli._evaluate import predictions_of
 from covey.cli._judging import Judged
@@ -28,7 +29,7 @@ from covey.cli._reading import frame_of_some, known_frame
 from covey.cli._sources import PARQUET, Rows, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
 from covey.evaluation._held_out import HeldOut, Predicted
-from covey.tables import TableClassifier, TablePreparation, TableRegressor
+from covey.tables import TablePreparation
 
 _HELD_OUT = 0.25
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -393,7 +394,7 @@ class _Table:
         """Return what a function gives for each block, of what is the block's own and not."""
         import dask
 
-        from covey.dask import current_backend
+        from covey.dask._worker import current_backend
 
         call = dask.delayed(function, pure=False)
         shared = [dask.delayed(one, traverse=False) for one in shared]

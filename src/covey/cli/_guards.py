@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey._kinds import as_kind
 from covey._number_words import percent
 from covey.cli._subjects import repeated_subjects
+from covey.tables._kinds import as_kind
 
 if TYPE_CHECKING:
     from covey.cli._problem import Problem

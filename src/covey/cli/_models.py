@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covey._files import replacing
-from covey._kinds import listed
-from covey._numbers import NumberFormat
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem, row_hashes
 from covey.cli._sources import opening
 from covey.cli._writing import writing
 from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
+from covey.tables._kinds import listed
+from covey.tables._numbers import NumberFormat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,8 +78,8 @@ def predictions_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
 
 def load_model(path: str) -> Any:
     """A model of a table, from a file of ``covey fit``."""
+    from covey._table_models import TableClassifier, TableRegressor
     from covey.persistence import ModelFileError, load
-    from covey.tables import TableClassifier, TableRegressor
 
     try:
         with opening(path, "model", "; covey fit makes one"):

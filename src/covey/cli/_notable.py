@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey._kinds import as_kind, not_numbers
+from covey.tables._kinds import as_kind, not_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -146,7 +146,7 @@ def _check_promises(
                 "dask, or an older covey); fit it again with --effort balanced."
             )
     if level is not None and classes:
-        always = model.estimator_._always_in_sets(level)
+        always = model.estimator_.calibration_.always_in_sets(level, model.classes_)
         if always:
             console.note(always)
     if reject is not None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey._kinds import Column, as_kind, kind_of, look
-from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import Guard, guards
 from covey.cli._reading import read_table
 from covey.evaluation._record import Remark
 from covey.tables import TablePreparation, Text, learn_dates
+from covey.tables._kinds import Column, as_kind, kind_of, look
+from covey.tables._numbers import NumberFormat
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from covey._kinds import kind_of_text, too_large_of
-from covey._numbers import NumberFormat, as_numbers, read_numbers
 from covey.cli._console import CommandError
 from covey.cli._sources import Rows, batches, called, joined, parquet_columns
 from covey.cli._text_tables import Note, ignored
+from covey.tables._kinds import kind_of_text, too_large_of
+from covey.tables._numbers import NumberFormat, as_numbers, read_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,10 +20,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from covey._kinds import without_point
 from covey.cli._console import CommandError
 from covey.cli._options import PART
 from covey.cli._text_tables import Note, column_names, csv_batches, ignored, utf8_blocks
+from covey.tables._kinds import without_point
 
 if TYPE_CHECKING:
     import pyarrow as pa

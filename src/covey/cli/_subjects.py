@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from covey._intervals import mean_interval
-from covey._kinds import as_kind
 from covey._number_words import listed
+from covey.tables._kinds import as_kind
 
 if TYPE_CHECKING:
     from covey.cli._problem import Problem

@@ -11,13 +11,13 @@ import numpy as np
 from scipy.stats import norm
 
 from covey._intervals import Interval
-from covey._kinds import as_frame, as_kind, kind_of, look
 from covey._number_words import cell, day, digits_of, listed, percent, quoted, range_words
 from covey.evaluation._held_out import HeldOut, plain_label
 from covey.evaluation._record import Column, Effect, Part, Remark
 from covey.inspection import column_effect, column_importance
 from covey.inspection._effects import ColumnEffect
 from covey.inspection._importance import Importance
+from covey.tables._kinds import as_frame, as_kind, kind_of, look
 
 if TYPE_CHECKING:
     import pandas as pd

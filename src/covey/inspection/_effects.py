@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from covey._kinds import as_frame, as_kind, kind_of
 from covey._number_words import cell, day, digits_of
 from covey._plain_words import one_line, value_words
+from covey.tables._kinds import as_frame, as_kind, kind_of
 
 # Rows that are predicted at once.
 _ROWS_AT_ONCE = 1 << 13

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import column_or_1d
 
 from covey._core.algorithm1.settings import REWEIGHTINGS
 from covey._core.losses import LOSSES, ClassLoss
@@ -88,6 +89,19 @@ class ClassFlock(LinearFlock, FusedClassifier):
             "ended with an objective below that of their start and of a uniform guess: "
             f"learning_rate={self._setting('learning_rate')!r} overshoots; {remedy}."
         )
+
+    def _known(self, y: Any) -> np.ndarray:
+        """The codes of classes; others are refused."""
+        y = column_or_1d(y)
+        codes = {label: code for code, label in enumerate(self.classes_.tolist())}
+        found = [codes.get(label, -1) for label in y.tolist()]
+        if -1 in found:
+            label = y.tolist()[found.index(-1)]
+            raise ValueError(
+                f"y holds the label {label!r}, which this {type(self).__name__} was not fitted "
+                f"on; its classes are {', '.join(map(repr, codes))}."
+            )
+        return np.array(found, dtype=np.int64)
 
     # -- attributes ------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from covey._columns import feature_names
 from covey._explanations import Explanations
-from covey._seen_columns import SeenColumns, seen_columns
+from covey.tables._columns import feature_names
+from covey.tables._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
     from covey.inspection._changes import SmallestChange, WhatIf
@@ -23,14 +23,6 @@ class ExplainedRows:
 
     A subclass calls ``_keep_seen`` in ``fit``. It may write ``_explained_rows``, ``_answers`` and
     ``_columns_looked_at``, which are faster than its public methods.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.ExplainedRows), flock.contributions(X[:1]).columns
-    (True, ['x0', 'x1'])
     """
 
     # None of a model that was fitted before this was learnt.

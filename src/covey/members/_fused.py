@@ -18,7 +18,6 @@ from covey._blocks import quiet
 from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
-from covey._seen_columns import SeenColumns
 from covey._state import Array, Labels, OrAbsent, Record, Texts, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
@@ -26,6 +25,7 @@ from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
 from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
 from covey.members._explained import ExplainedRows
+from covey.tables._seen_columns import SeenColumns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -236,7 +236,7 @@ def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def predict(self: Any, X: Any, *args: Any, **how: Any) -> Any:
         if hasattr(X, "__dask_graph__"):
-            from covey.dask import lazily
+            from covey.dask._lazy import lazily
 
             return lazily(self, method.__name__, X, **dict(zip(names, args, strict=False)), **how)
         return method(self, X, *args, **how)
@@ -249,14 +249,6 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
 
     A subclass sets ``classes_`` and ``fuser_`` in ``fit`` and writes ``_check_rows`` and
     ``_predictions``.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.FusedClassifier), flock.explain_fusion(X[:1])
-    (True, array([[0.5, 0.5]]))
     """
 
     classes_: Labels("C")
@@ -446,14 +438,6 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
     """A regressor whose number is fused from the members' numbers.
 
     A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_member_values``.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleRegressor(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.FusedRegressor), flock.explain_fusion(X[:1])
-    (True, array([[0.5, 0.5]]))
     """
 
     y_range_: OrAbsent(Array("2"))

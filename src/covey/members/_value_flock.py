@@ -14,7 +14,7 @@ from covey._state import Number, Record
 from covey._validation import check_choice, check_number
 from covey.fusers import Mean, Predictions
 from covey.fusers._gate import GatedGroups
-from covey.members._fused import FusedRegressor, accepts_dask
+from covey.members._fused import FusedRegressor, accepts_dask, check_numbers
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearRegressionMember
 from covey.members._targets import VALUE_LOSSES, share_left, standardize_values, value_loss
@@ -97,6 +97,10 @@ class ValueFlock(LinearFlock, FusedRegressor):
                 "above 0."
             )
         return None
+
+    def _known(self, y: Any) -> np.ndarray:
+        """Numbers, checked."""
+        return check_numbers(y)
 
     # -- attributes ------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from covey._models import classifies, with_seeds
 from covey._validation import check_labels, check_sample_weight, fitted_alone
 from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind, gather, member_output
-from covey.members import FusedClassifier
+from covey.members._fused import FusedClassifier
 from covey.members._held_out import held_out_rows
 from covey.members._targets import check_two_classes
 
