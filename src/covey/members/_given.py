@@ -21,7 +21,7 @@ from covey._validation import check_labels, check_one_target, check_sample_weigh
 from covey.fusers import Fuser, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser
 from covey.fusers._outputs import common_kind, gather, member_output, member_values
-from covey.members._fused import check_numbers
+from covey.members._ensemble import check_numbers
 
 Pairs = list[tuple[str, Any]]
 

@@ -27,9 +27,9 @@ from covey._state import Array, Flags, OrAbsent, Whole
 from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
 from covey.members._algorithm1_settings import Algorithm1Settings
+from covey.members._ensemble import Ensemble, accepts_dask
 from covey.members._flock_summary import Origins, flock_summary
 from covey.members._flock_views import decisions, flock_table
-from covey.members._fused import FusedEnsemble, accepts_dask
 from covey.members._importance import MOST_KEPT, TrainingSample
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
@@ -53,7 +53,7 @@ class ScaledColumns:
     _member_means: OrAbsent(Array("K C"))
 
 
-class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, FusedEnsemble):
+class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Ensemble):
     """An ensemble of linear members on feature subsets, for classes or for values.
 
     Algorithm 1's settings that an estimator has no parameters for are constants of its class.
@@ -395,7 +395,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
     def _example(self) -> Predictions:
         """Predictions of one row by this flock's members, to check a fuser with."""
 
-    explain_fusion = accepts_dask(FusedEnsemble.explain_fusion)
+    explain_fusion = accepts_dask(Ensemble.explain_fusion)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy of the fused decision, or of the oracle's; R^2 of a regressor.
