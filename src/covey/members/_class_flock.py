@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from covey._core.algorithm1.settings import REWEIGHTINGS
 from covey._core.losses import LOSSES, ClassLoss
-from covey._core.search.families import CLASSIFICATION
+from covey._core.search.plan import CLASSIFICATION
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._decisions import decided
 from covey._devices import returned

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from covey._core.losses import ValueLoss
-from covey._core.search.families import REGRESSION
+from covey._core.search.plan import REGRESSION
 from covey._core.softmax_linear import linear_logits
 from covey._state import Number, Record
 from covey._validation import check_choice, check_number

@@ -8,6 +8,7 @@ import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
+from covey._core.gating.paths import FeatureColumns
 from covey._core.limits import SQUARABLE
 from covey._core.moments import moments_of_blocks
 from covey._core.quantiles import quantiles_by_sums
@@ -38,6 +39,11 @@ class Features:
     # Columns that are made of one variable: one of each counts, and some are not multiplied.
     counted: BoolArray | None = None  # (D,)
     multiplied: BoolArray | None = None  # (D,)
+
+    def columns(self) -> FeatureColumns:
+        """The features alone, as what members see."""
+        plain = Basis.plain(len(self.unit))
+        return FeatureColumns(plain, self.unit, self.usable, self.counted)
 
 
 @dataclass(frozen=True)
