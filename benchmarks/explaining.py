@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
-from covey import FlockClassifier
+from covey import FlockClassifier, TableClassifier
 from covey.inspection import row_card
-from covey.tables import TableClassifier
 
 
 def table(n_rows: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:

@@ -27,7 +27,7 @@ import skops.io
 from sklearn.datasets import make_classification
 
 import covey
-from covey.tables import TableClassifier
+from covey import TableClassifier
 
 REPEATS = 25
 

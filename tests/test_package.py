@@ -19,10 +19,7 @@ NAMES = """
     CodeBookClassifier SubsetSelector
     ConsensusClustering consensus TableClassifier TableRegressor Evaluation evaluate
     Report build_report load save
-    to_onnx make_quarter_circle AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay
-    DartsDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay
-    TrainingHistoryDisplay ambiguity bias_variance diversity fusion_bound gate_share held_out_bound
-    oracle_bounds oracle_interval vote_bound
+    to_onnx make_quarter_circle
 """
 
 
@@ -76,3 +73,11 @@ def test_readme_examples_run(capsys):
     for example in examples[1:]:
         exec(compile(example, "README.md", "exec"), names)
     assert names["fused"].score(names["X_test"], names["y_test"]) > 0.9
+
+
+def test_importing_what_explains_loads_nothing_that_draws():
+    script = (
+        "import sys, covey.inspection; from covey.members import FlockClassifier; "
+        "assert not any('display' in name for name in sys.modules if name.startswith('covey'))"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

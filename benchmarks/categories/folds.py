@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.categories import tables
-from covey._categories import categorical_columns, coded
-from covey._preparation import needs_target, prepare
+from covey.tables._categories import categorical_columns, coded
+from covey.tables._preparation import needs_target, prepare
 
 TABLES = ("crx", "german", "automobile")
 SHARE = 0.2

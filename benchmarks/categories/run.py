@@ -11,8 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks import fits
 from benchmarks.categories import tables
-from covey import FlockClassifier
-from covey.tables import TableClassifier
+from covey import FlockClassifier, TableClassifier
 
 HERE = Path(__file__).parent
 SPLITS = 2

@@ -12,7 +12,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from covey._columns import column_positions, flip_units
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
@@ -21,7 +20,6 @@ from covey._core.inspection.two_answers import FeatureAnswers, two_answers
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
-from covey._preparation import Preparation, checked_table, frequent_categories, nothing_varies
 from covey._validation import (
     check_choice,
     check_flag,
@@ -31,11 +29,15 @@ from covey._validation import (
     fitted_alone,
     holds_numbers,
 )
-from covey.members import (
-    InMemoryRows,
-    LinearFlock,
-    SubsetEnsembleClassifier,
-    SubsetEnsembleRegressor,
+from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
+from covey.members._linear_flock import LinearFlock
+from covey.members._rows_in_memory import InMemoryRows
+from covey.tables._columns import column_positions, flip_units
+from covey.tables._preparation import (
+    Preparation,
+    checked_table,
+    frequent_categories,
+    nothing_varies,
 )
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy

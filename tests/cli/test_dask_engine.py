@@ -10,10 +10,15 @@ import pandas as pd
 import pytest
 from distributed import LocalCluster
 
-from covey import FlockClassifier, SubsetEnsembleClassifier, SubsetEnsembleRegressor
+from covey import (
+    FlockClassifier,
+    SubsetEnsembleClassifier,
+    SubsetEnsembleRegressor,
+    TableClassifier,
+    TableRegressor,
+)
 from covey._core.random import Purpose, UniformRows
 from covey.persistence import load
-from covey.tables import TableClassifier, TableRegressor
 
 N_ROWS = 400
 FLOCK = ("--target", "outcome", "--engine", "dask", "--fuser", "product")

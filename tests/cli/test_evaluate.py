@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import covey.cli._fitting
+from covey import TableClassifier
 from covey.cli._evaluate import (
     Trial,
     first_look,
@@ -15,7 +16,7 @@ from covey.cli._evaluate import (
     simplest,
 )
 from covey.cli._fitting import PreparedRows, flock, tuning_folds
-from covey.tables import TableClassifier, TablePreparation
+from covey.tables import TablePreparation
 
 from .conftest import as_json, problem_of, some_table
 

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from covey import FlockClassifier, FlockRegressor, save
+from covey import FlockClassifier, FlockRegressor, TableClassifier, TableRegressor, save
 from covey.cli import app
-from covey.tables import TableClassifier, TableRegressor
 
 runner = CliRunner()
 ODD = "=cmd|' /C calc'!A0</script><script>window.broken=1</script>\x1b[31m"

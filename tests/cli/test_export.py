@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from covey import TableClassifier
 from covey.members import FlockClassifier
 from covey.persistence import save
-from covey.tables import TableClassifier
 
 
 @pytest.mark.parametrize("double", [False, True])

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 import covey
+from covey import TableClassifier, TableRegressor
 from covey.cli._compare import contestants
 from covey.cli._console import Console
 from covey.cli._evaluate import linear
 from covey.cli._fitting import PreparedRows, checked_limits, flock
 from covey.cli._problem import read_problem
-from covey.tables import TableClassifier, TableRegressor
 
 from .conftest import as_json, problem_of, some_table
 

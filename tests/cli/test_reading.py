@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey._kinds import look
-from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
 from covey.cli._problem import read_problem
 from covey.cli._reading import read_pieces, read_table
+from covey.tables._kinds import look
+from covey.tables._numbers import NumberFormat
 
 
 def test_pieces_together_are_the_table(tmp_path):

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from covey import TableClassifier
 from covey.cli import _COMMANDS, _terminate
 from covey.persistence import load, save
-from covey.tables import TableClassifier
 
 from .conftest import patients
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey import FlockClassifier, FlockRegressor, evaluate
+from covey import FlockClassifier, FlockRegressor, TableClassifier, TableRegressor, evaluate
 from covey.cli._console import Console
 from covey.cli._fit_summary import show_answers
 from covey.evaluation import _sentences as sentences
@@ -16,7 +16,6 @@ from covey.evaluation._held_out import HeldOut, Predicted
 from covey.evaluation._record import Readable
 from covey.evaluation._sentences import answers
 from covey.reporting import build_card, build_report
-from covey.tables import TableClassifier, TableRegressor
 
 
 def of(kind):

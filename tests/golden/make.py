@@ -25,10 +25,10 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import covey
+from covey import TableClassifier
 from covey.fusers import DynamicSelection
 from covey.persistence import FORMAT, save
 from covey.stacking import GeneralStackingClassifier
-from covey.tables import TableClassifier
 
 HERE = Path(__file__).parent
 

@@ -14,10 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from covey import FusionClassifier, SubsetEnsembleClassifier
+from covey import FusionClassifier, SubsetEnsembleClassifier, TableClassifier, TableRegressor
 from covey.inspection import _changes as module
 from covey.inspection import curves, smallest_change, what_if
-from covey.tables import TableClassifier, TableRegressor
 
 X, Y = load_iris(return_X_y=True, as_frame=True)
 

@@ -32,11 +32,12 @@ from covey import (
     MultiviewClassifier,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
+    TableClassifier,
+    TableRegressor,
     members_of,
 )
 from covey.fusers._base import FUSERS
 from covey.inspection import contributions, reasons, row_card
-from covey.tables import TableClassifier, TableRegressor
 
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)

@@ -9,10 +9,9 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LogisticRegression
 
-from covey import FlockClassifier, FlockRegressor
+from covey import FlockClassifier, FlockRegressor, TableClassifier
 from covey.cli._console import as_json
 from covey.inspection import row_card
-from covey.tables import TableClassifier
 
 
 @pytest.fixture(scope="module")

@@ -227,8 +227,8 @@ def test_rows_to_calibrate_by_are_checked():
     weight = np.r_[np.ones(40), np.zeros(20)]
     some = flock.calibrate(X, y, weight).calibration_
     assert len(some.weight) == 40
-    for name, found in flock.calibrate(X[:40], y[:40]).calibration_.items():
-        np.testing.assert_array_equal(found, some[name])
+    for name, found in vars(flock.calibrate(X[:40], y[:40]).calibration_).items():
+        np.testing.assert_array_equal(found, getattr(some, name))
 
 
 def test_every_kind_of_table_is_taken(searched):

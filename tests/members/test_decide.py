@@ -9,11 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import covey
-from covey import FlockClassifier, FusionClassifier, SubsetEnsembleClassifier
+from covey import FlockClassifier, FusionClassifier, SubsetEnsembleClassifier, TableClassifier
 from covey._decisions import asked_decision
 from covey.inspection import row_card, smallest_change, what_if
 from covey.stacking import GeneralStackingClassifier
-from covey.tables import TableClassifier
 
 X, CODES = make_classification(
     400, 6, n_informative=4, n_classes=3, weights=[0.6, 0.3, 0.1], random_state=0

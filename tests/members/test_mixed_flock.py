@@ -32,10 +32,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import FlockClassifier, FlockRegressor, SubsetSelector, gate_share, load, save
+from covey import FlockClassifier, FlockRegressor, SubsetSelector, load, save
 from covey._checkpoint import Journal
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
+from covey.inspection import gate_share
 from covey.members import _mixed_flock, _searched_flock
 from covey.members._member_kinds import KINDS, Table, made, suits
 from covey.members._mixing import Clock

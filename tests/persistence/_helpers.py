@@ -34,13 +34,14 @@ from covey import (
     Gate,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
+    TableClassifier,
+    TableRegressor,
 )
 from covey.fusers import DynamicSelection, KOfN, Mean, Stacking
 from covey.fusers._base import FUSERS
 from covey.members import FusionRegressor
 from covey.persistence import load, save
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
-from covey.tables import TableClassifier, TableRegressor
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*-*.covey"))
 

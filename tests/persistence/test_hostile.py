@@ -33,10 +33,10 @@ from sklearn.utils import Bunch
 from typer.testing import CliRunner
 
 import covey
+from covey import TableClassifier
 from covey.cli import app
 from covey.persistence import ModelFileError, load, save
 from covey.persistence._archive import write_archive
-from covey.tables import TableClassifier
 from tests.persistence._helpers import (
     GOLDEN,
     changed,

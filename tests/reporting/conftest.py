@@ -158,7 +158,7 @@ def loans():
 def loan_model(loans):
     """A model of all rows of the table."""
     pytest.importorskip("skrub")
-    from covey.tables import TableClassifier
+    from covey import TableClassifier
 
     return TableClassifier(FlockClassifier(effort="fast", random_state=0)).fit(*loans)
 

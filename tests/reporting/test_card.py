@@ -9,9 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 from sklearn.naive_bayes import GaussianNB
 
-from covey import FlockClassifier, FlockRegressor, FusionClassifier
+from covey import FlockClassifier, FlockRegressor, FusionClassifier, TableClassifier
 from covey.reporting import build_card
-from covey.tables import TableClassifier
 
 yaml = pytest.importorskip("yaml")
 X, Y = load_iris(return_X_y=True, as_frame=True)

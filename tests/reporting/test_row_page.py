@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey import FlockClassifier
+from covey import FlockClassifier, TableClassifier
 from covey.inspection import row_card
 from covey.reporting import build_row_page
-from covey.tables import TableClassifier
 from tests.reporting.test_browser import emulate, until
 
 ODD = "</script><script>window.broken = 1</script> a name that is so long that no line holds it"

@@ -14,11 +14,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 import covey
-from covey import Evaluation, FlockClassifier, FlockRegressor
+from covey import Evaluation, FlockClassifier, FlockRegressor, TableClassifier, TableRegressor
 from covey._intervals import Interval
 from covey.evaluation._record import Score
 from covey.serving import make_app
-from covey.tables import TableClassifier, TableRegressor
 from tests.reporting.conftest import browser  # noqa: F401 (a fixture)
 
 NASTY = "<script>window.broken = true</script>"

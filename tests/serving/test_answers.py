@@ -43,8 +43,7 @@ def test_numbers_are_those_of_the_model(regressor, table, rows):
 
 
 def test_bounds_that_are_not_known_are_null(table, rows):
-    from covey import FlockRegressor
-    from covey.tables import TableRegressor
+    from covey import FlockRegressor, TableRegressor
 
     y = np.arange(len(table)) - 10.0
     flock = FlockRegressor(effort="fast", random_state=0)
@@ -95,7 +94,7 @@ def test_what_the_model_does_not_look_at_is_not_remarked_on(model, rows):
 def test_categories_that_are_numbers_are_known_with_and_without_a_point(table):
     from sklearn.dummy import DummyClassifier
 
-    from covey.tables import TableClassifier
+    from covey import TableClassifier
 
     table = table[[NASTY]].assign(code=np.arange(len(table)) % 3)
     kinds = {NASTY: "number", "code": "text"}
@@ -174,7 +173,7 @@ def test_who_decided_is_told_with_weights(client, model, rows):
 def test_a_model_that_is_no_flock_is_explained_without_members(table, rows):
     from sklearn.linear_model import LogisticRegression
 
-    from covey.tables import TableClassifier
+    from covey import TableClassifier
 
     y = (table["age"].fillna(50) > 50).to_numpy()
     fitted = TableClassifier(LogisticRegression(max_iter=5000)).fit(table, y)
@@ -238,7 +237,7 @@ def test_what_cannot_be_asked_of_a_change_is_one_sentence(client, rows, asked, s
 def test_classes_that_are_numbers_may_be_wanted_as_text(table, rows):
     from sklearn.linear_model import LogisticRegression
 
-    from covey.tables import TableClassifier
+    from covey import TableClassifier
 
     y = (table["age"].fillna(50) > 50).astype(int).to_numpy()
     fitted = TableClassifier(LogisticRegression(max_iter=5000)).fit(table, y)

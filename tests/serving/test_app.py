@@ -208,7 +208,7 @@ def test_a_wide_model_is_served(table):
     import pandas as pd
     from sklearn.dummy import DummyClassifier
 
-    from covey.tables import TableClassifier
+    from covey import TableClassifier
 
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 1000)).round(3))
     fitted = TableClassifier(DummyClassifier()).fit(X, [0, 1] * 10)

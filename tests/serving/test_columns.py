@@ -5,9 +5,9 @@ from datetime import datetime
 
 import pytest
 
-from covey._seen_columns import SeenColumns
 from covey.serving._columns import columns_of, date_of
 from covey.tables import Dates
+from covey.tables._seen_columns import SeenColumns
 from tests.serving.conftest import QUOTES
 
 DAYS = Dates("%d/%m/%Y", None, "us", ("year", "month", "day"))
@@ -47,7 +47,7 @@ def test_what_the_model_does_not_look_at_is_known(model, table):
 def test_a_model_without_importances_has_a_form_too(table):
     from sklearn.neighbors import KNeighborsClassifier
 
-    from covey.tables import TableClassifier
+    from covey import TableClassifier
 
     fitted = TableClassifier(KNeighborsClassifier()).fit(table, [0, 1] * (len(table) // 2))
     assert {one.share for one in columns_of(fitted)} == {None}

@@ -11,9 +11,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import FlockClassifier, FlockRegressor
+from covey import FlockClassifier, FlockRegressor, TableClassifier, TableRegressor
 from covey.persistence import load, save
-from covey.tables import TableClassifier, TablePreparation, TableRegressor
+from covey.tables import TablePreparation
 from tests.cli.conftest import patients
 
 

@@ -6,8 +6,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 
-from covey import CodeBookClassifier, FlockRegressor, GeneralStackingRegressor
-from covey.tables import TableClassifier, TableRegressor, table_to_onnx
+from covey import (
+    CodeBookClassifier,
+    FlockRegressor,
+    GeneralStackingRegressor,
+    TableClassifier,
+    TableRegressor,
+)
+from covey.onnx._table_columns import table_to_onnx
 
 pytest.importorskip("skl2onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -64,5 +70,5 @@ def test_to_onnx_says_which_function_takes_a_table():
     from covey.onnx import to_onnx
 
     model = TableClassifier(GaussianNB()).fit(table(), table()["town"])
-    with pytest.raises(ValueError, match="is a TableClassifier.* covey.tables.table_to_onnx"):
+    with pytest.raises(ValueError, match="is a TableClassifier.* covey export"):
         to_onnx(model)

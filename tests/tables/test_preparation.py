@@ -1,121 +1,108 @@
-"""Tables become numbers: text, gaps, categories."""
+"""Gaps and categories as columns of numbers."""
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
-from numpy.testing import assert_array_equal
-from sklearn.impute import SimpleImputer
+from scipy import sparse
+from sklearn.naive_bayes import GaussianNB
 
-from covey.tables import TablePreparation
+from covey import FlockClassifier, FusionClassifier, SubsetSelector
+from covey.tables._preparation import prepare
 
-
-def test_columns_are_named_by_what_they_are_made_of():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {
-            "town": rng.choice(["Rome", "Oslo", "Bath"], 80),
-            "sex": rng.choice(["m", "f"], 80),
-            "note": [f"word{number % 60} and more {number % 7}" for number in range(80)],
-            "day": pd.date_range("2024-01-01", periods=80).astype(str),
-        }
-    )
-    made = TablePreparation(random_state=0).fit_transform(table)
-    assert list(made.columns) == [
-        *("town = Bath", "town = Oslo", "town = Rome", "sex = m"),
-        *(f"note: {place}" for place in range(10)),
-        *("day: month", "day: day", "day: weekday", "day: days"),
-    ]
+NAN = np.nan
+# A number with gaps, one without, three categories with gaps, two without.
+X = np.array([[1.0, 5, 0, 0], [NAN, 6, 1, 1], [3.0, 7, 2, 0], [5.0, 8, NAN, 0]])
+WORDS = {2: ("a", "b", "c"), 3: ("u", "v")}
 
 
-def test_numbers_are_read_as_they_are_written_and_at_prediction_too():
-    table = pd.DataFrame(
-        {
-            "price": ["$1,200.50", "$7", "$41,000", "(3)"] * 5,
-            "share": ["86.5%", "3 %", "n/a", "12%"] * 5,
-            "mass": [*(["1.200,5 kg", "3,25 kg"] * 9), "lost", "7"],
-        }
-    )
-    table["share"] = table["share"].where(table["share"] != "n/a")
-    preparation = TablePreparation().fit(table)
-    assert preparation.kinds_ == dict.fromkeys(table, "number")
-    assert preparation.ranges_ == {
-        "price": (-3, 41_000),
-        "share": (3, 86.5),
-        "mass": (3.25, 1200.5),
-    }
-    made = preparation.transform(table)
-    assert made["price"].tolist()[:4] == [1200.5, 7, 41_000, -3]
-    assert made["share"].tolist()[:2] == [86.5, 3]
-    assert made["mass"].tolist()[:2] == [1200.5, 3.25]
-    assert made["mass is missing"].tolist() == [0] * 18 + [1, 0]
-    # One row by itself would tell nothing of its decimal mark; numbers are numbers.
-    row = pd.DataFrame({"price": ["3,040"], "share": [12.5], "mass": ["1.234"]})
-    assert preparation.transform(row)[["price", "share", "mass"]].to_numpy().tolist() == [
-        [3040, 12.5, 1234]
-    ]
+def prepared(weight=(1.0, 1, 1, 1)):
+    return prepare(X, WORDS, np.array(weight), None)
 
 
-def test_numbers_too_large_to_compute_with_are_gaps():
-    table = pd.DataFrame({"a": [1.0, 1e300, 3.0, -np.inf], "b": [1.0, 2.0, 3.0, 4.0]})
-    made = TablePreparation().fit_transform(table)
-    assert made["a"].tolist() == [1, 2, 3, 2]
-    assert made["a is missing"].tolist() == [0, 1, 0, 1]
+def test_gaps_are_filled_by_the_median_and_marked_and_categories_have_a_column_each():
+    preparation, made = prepared()
+    names = ["p", "q", "p is missing", "r = a", "r = b", "r = c", "r is missing", "s = v"]
+    assert preparation.names("pqrs") == names
+    assert preparation.column_of.tolist() == [0, 1, 0, 2, 2, 2, 2, 3]
+    np.testing.assert_array_equal(made[1], [3, 6, 1, 0, 1, 0, 0, 1])
+    np.testing.assert_array_equal(made[3], [5, 8, 0, 0, 0, 0, 1, 0])
 
 
-def test_gaps_are_filled_by_medians_and_said():
-    table = pd.DataFrame({"a": [1.0, np.nan, 5.0, 100.0], "b": [1.0, 2.0, 3.0, np.inf]})
-    preparation = TablePreparation().fit(table)
-    made = preparation.transform(pd.DataFrame({"b": [np.nan, 1.0], "a": [np.nan, 2.0]}))
-    assert list(made.columns) == ["a", "a is missing", "b", "b is missing"]
-    assert made.to_numpy().tolist() == [[5, 1, 2, 1], [2, 0, 1, 0]]
-    # So that a search may still make products.
-    assert preparation.feature_groups_ == {}
+def test_rows_without_weight_are_not_learnt_from():
+    preparation, made = prepared(weight=(1.0, 0, 1, 0))
+    assert preparation.names("pqrs") == ["p", "q", "r = c", "s = u"]
+    np.testing.assert_array_equal(made[1], [1, 6, 0.5, 1])
+    assert preparation.fill[0] == 1
 
 
-def test_a_category_is_the_same_as_a_whole_number_of_any_type():
-    table = pd.DataFrame({"code": ["1", "2", "x", None] * 8, "a": np.arange(32) % 7})
-    preparation = TablePreparation().fit(table)
-    assert preparation.categories()["code"][:3] == ["1", "2", "x"]
-    wanted = preparation.transform(table.assign(code="1"))
-    assert wanted["code = 1"].all()
-    for code in (1, 1.0, np.float32(1), pd.Series([1.0] * 32, dtype=object)):
-        pd.testing.assert_frame_equal(preparation.transform(table.assign(code=code)), wanted)
-    half = preparation.transform(table.assign(code=1.5))
-    assert not half.filter(like="code").to_numpy().any()
+def test_what_no_training_row_had_is_an_average_row():
+    preparation, _ = prepared()
+    (row,) = preparation.transform(np.array([[2.0, NAN, -1, NAN]]))
+    np.testing.assert_array_equal(row, [2, 6, 0, 0.25, 0.25, 0.25, 0.25, 0.25])
 
 
-def test_thousands_of_numbers_are_prepared_at_once(monkeypatch):
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(20, 3000))).add_prefix("x")
-    table.iloc[3, ::7] = np.nan
-    table.iloc[4, ::5] = np.inf
-    kinds = dict.fromkeys(table.columns, "number")
-    # With one that has to be looked at, all are taken one by one.
-    other = table.astype({"x0": object})
-    slow = TablePreparation(columns=kinds).fit(other)
-    wanted = slow.transform(other)
-    monkeypatch.setattr("covey.tables._preparation.as_kind", None)
-    quick = TablePreparation(columns=kinds).fit(table)
-    np.testing.assert_array_equal(quick.imputer_.statistics_, slow.imputer_.statistics_)
-    pd.testing.assert_frame_equal(quick.transform(table), wanted)
+def test_features_are_in_use_with_any_of_their_columns():
+    preparation, _ = prepared()
+    used = np.array([False, True, True, False, False, False, False, False])
+    assert preparation.on_features(used).tolist() == [True, True, False, False]
+    assert preparation.first_of_each(used).tolist() == used.tolist()
+    assert preparation.shares().sum(axis=0).tolist() == [2, 1, 4, 1]
 
 
-@pytest.mark.parametrize("columns", [0.5, ["a"], "a", [1, 2]])
-def test_kinds_of_columns_are_a_mapping(columns):
-    with pytest.raises(TypeError, match="columns must be a mapping from the names of columns"):
-        TablePreparation(columns=columns).fit(pd.DataFrame({"a": [1.0, 2.0]}))
+def test_sparse_rows_stay_sparse_and_their_gaps_are_zero():
+    rows = sparse.csr_array(np.array([[0.0, NAN], [2.0, 0.0], [0.0, 3.0]]))
+    preparation, made = prepare(rows, {}, np.ones(3), None)
+    assert sparse.issparse(made)
+    np.testing.assert_array_equal(made.toarray(), [[0, 0, 1], [2, 0, 0], [0, 3, 0]])
+    dense = preparation.transform(rows.toarray())
+    np.testing.assert_array_equal(dense, made.toarray())
 
 
-def test_gaps_are_filled_as_by_scikit_learn():
-    rng = np.random.default_rng(0)
-    numbers = rng.normal(size=(40, 4))
-    numbers[rng.random((40, 4)) < [0.3, 0.0, 0.1, 1.0]] = np.nan
-    table = pd.DataFrame(numbers, columns=list("abcd"))
-    preparation = TablePreparation(columns=dict.fromkeys("abcd", "number"))
-    made = preparation.fit_transform(table)
-    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    expected = imputer.fit_transform(numbers)
-    assert_array_equal(np.sort(made, axis=1), np.sort(expected, axis=1))
-    assert_array_equal(made[list("abcd")], expected[:, :4])
-    new = table.iloc[::-1].reset_index(drop=True)
-    assert_array_equal(preparation.transform(new)[list("abcd")], imputer.transform(new)[:, :4])
+# -- columns that are neither ---------------------------------------------------------------------
+
+ROWS = pd.DataFrame({"a": np.arange(40.0) % 7, "b": np.arange(40.0) % 3})
+SIDES = np.arange(40) % 2
+NEITHER = {
+    "a date": (pd.date_range("2020", periods=40), "Column 'c' of X holds dates or times"),
+    "a duration": (pd.to_timedelta(np.arange(40), unit="h"), "Column 'c' of X holds dates or"),
+    "a period": (pd.period_range("2020", periods=40), "Column 'c' of X holds dates or times"),
+    "bytes": ([b"a", b"b"] * 20, "Column 'c' of X holds neither numbers nor categories"),
+    "lists": ([[1], [2]] * 20, "Column 'c' of X holds neither numbers nor categories"),
+    "complex": (np.arange(40) + 1j, "Column 'c' of X .*Complex data not supported"),
+}
+
+
+@pytest.mark.parametrize("what", NEITHER)
+def test_a_column_that_is_neither_numbers_nor_categories_is_refused_by_its_name(what):
+    values, sentence = NEITHER[what]
+    fitted = FlockClassifier(effort="fast", n_estimators=1).fit(ROWS.assign(c=1.0), SIDES)
+    for refused in (
+        lambda: FlockClassifier(effort="fast").fit(ROWS.assign(c=values), SIDES),
+        lambda: FlockClassifier(effort="fast").fit(ROWS.assign(c=values, d="x"), SIDES),
+        lambda: SubsetSelector(n_resamples=2).fit(ROWS.assign(c=values), SIDES),
+        lambda: fitted.predict(ROWS.assign(c=values)),
+    ):
+        with pytest.raises(ValueError, match=sentence) as found:
+            refused()
+        assert "\n" not in str(found.value)
+
+
+def test_dates_are_no_numbers_in_a_frame_of_their_own_or_of_polars():
+    days = pd.DataFrame({"c": pd.date_range("2020", periods=40)})
+    for table in (days, pl.from_pandas(days)):
+        with pytest.raises(ValueError, match="Column 'c' of X holds dates or times"):
+            FlockClassifier(effort="fast").fit(table, SIDES)
+
+
+def test_two_columns_of_one_name_are_refused_by_it():
+    twice = pd.concat([ROWS, ROWS[["a"]]], axis=1)
+    for model in (
+        FlockClassifier(effort="fast"),
+        SubsetSelector(n_resamples=2),
+        FusionClassifier([GaussianNB()]),
+    ):
+        with pytest.raises(ValueError, match="X has several columns named 'a'; give each a name"):
+            model.fit(twice, SIDES)
+        with pytest.raises(ValueError, match="X has several columns named 'a'; give each a name"):
+            model.fit(twice.assign(t="x"), SIDES)

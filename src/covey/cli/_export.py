@@ -36,7 +36,7 @@ def export(
     """
     from covey.cli._models import load_model
     from covey.cli._writing import check_writable, writing
-    from covey.tables import table_to_onnx
+    from covey.onnx._table_columns import table_to_onnx
 
     console = Console(quiet, as_json)
     check_writable(onnx, (".onnx",))

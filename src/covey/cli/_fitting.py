@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from covey._table_models import TableClassifier, TableRegressor
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem
-from covey.tables import TableClassifier, TablePreparation, TableRegressor
+from covey.tables import TablePreparation
 
 # Folds of a search by groups are stratified up to so many groups; beyond, that takes too long.
 _MOST_GROUPS_TO_STRATIFY = 4_000

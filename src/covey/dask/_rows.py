@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import vstack
 
-from covey._categories import is_from_dtype
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
@@ -32,6 +31,7 @@ from covey.fusers import Fuser, Gate
 from covey.fusers._base import FUSERS
 from covey.fusers._fixed import make_fuser
 from covey.fusers._gate import GateFeatures, GateSums
+from covey.tables._categories import is_from_dtype
 
 # The penalty of the linear model whose errors show how large the noise is.
 _LINEAR_ALPHA = 1e-3
@@ -47,15 +47,6 @@ class DaskRows:
     sorted; None if the target is numeric. Of each label (one, if it is numeric) ``class_counts``,
     ``class_weights`` and ``largest_weights`` are the rows whose weight is above 0, the sum of
     their weights, and the largest one.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> X, y = da.from_array(X, chunks=(50, 2)), da.from_array(y, chunks=50)
-    >>> covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y).classes_
-    array([0, 1])
     """
 
     # What single precision decides would depend on how the rows are cut into blocks.

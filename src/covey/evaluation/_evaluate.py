@@ -245,7 +245,7 @@ def by_own_rows(model: Any) -> Evaluation:
         value = float(values @ known.weight / n)
         return mean_interval_from_sums(value, float((values - value) ** 2 @ known.weight), n, n)
 
-    if "error" in known:
+    if classes is None:
         measures = {"mae": mean(np.abs(known.error))}
     else:
         codes = decided(decider, known.probabilities)

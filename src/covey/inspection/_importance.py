@@ -12,7 +12,6 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from covey._blocks import take_rows
-from covey._categories import categorical_columns, coded
 from covey._core.inspection.importance import (
     N_DRAWS,
     AlikeRows,
@@ -24,9 +23,10 @@ from covey._core.inspection.importance import (
 from covey._core.random import Purpose, UniformRows
 from covey._devices import to_numpy
 from covey._folds import check_groups
-from covey._preparation import MOST_ONE_HOT, prepare
 from covey._validation import check_number, check_sample_weight
 from covey.inspection._rows import as_model_answers, column_names, user_table
+from covey.tables._categories import categorical_columns, coded
+from covey.tables._preparation import MOST_ONE_HOT, prepare
 
 # Rows that are measured, at most, and where there are many columns.
 MOST_ROWS, _FEWEST_ROWS = 2000, 300

@@ -11,13 +11,19 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from covey._blocks import as_table
-from covey._categories import column_of
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.inspection.contributions import differing, same_as_all
 from covey._decisions import decided
 from covey._devices import to_numpy
-from covey._seen_columns import SeenColumn, SeenColumns, as_column, seen_columns, shown_value
 from covey.inspection._together import SeenTogether
+from covey.tables._categories import column_of
+from covey.tables._seen_columns import (
+    SeenColumn,
+    SeenColumns,
+    as_column,
+    seen_columns,
+    shown_value,
+)
 
 # Rows that are predicted at once.
 _ROWS_AT_ONCE = 1 << 13

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._seen_columns import SeenColumns, shown_value
+from covey.tables._seen_columns import SeenColumns, shown_value
 
 # Fewer rows show too little of what goes together.
 _FEWEST_ROWS = 20

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._preparation import nothing_varies
 from covey._validation import check_choice, check_number
+from covey.tables._preparation import nothing_varies
 
 _DEFAULT_TEMPERATURE = 0.01
 

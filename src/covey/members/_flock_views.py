@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from covey._columns import feature_names
 from covey._core.basis import Basis
 from covey._core.inspection.fusion_loss import divergences, gate_shares
 from covey.fusers import Predictions
 from covey.members._flock_summary import Origins
+from covey.tables._columns import feature_names
 
 # A member with less weight than this is left out of an explanation.
 LEAST_WEIGHT = 0.01
@@ -84,7 +84,7 @@ def decisions(
 
 
 def _gate_shares(flock: Any, X: Any) -> np.ndarray:
-    """How much of each row's prediction is the gate's, (n,); see `covey.gate_share`.
+    """How much of each row's prediction is the gate's, (n,); see `covey.inspection.gate_share`.
 
     What it replaces by means are those of the training rows, so that a row is explained alike
     whichever rows are explained with it.

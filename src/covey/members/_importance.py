@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from covey._blocks import take_rows
-from covey._columns import feature_names, flip_units
 from covey._core.gating.gate import Groups
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
 from covey._core.search.assembly import Flock
@@ -25,6 +24,7 @@ from covey.inspection._importance import (
 )
 from covey.members._held_out import HeldOut
 from covey.members._member_kinds import LINEAR
+from covey.tables._columns import feature_names, flip_units
 
 # Training rows that are kept to measure by, at most.
 MOST_KEPT = 500

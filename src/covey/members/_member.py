@@ -11,8 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits, log_softmax
-from covey._preparation import Preparation, checked_codes
 from covey._state import Array, Flags, Labels, Number, OrNone, Record, Texts, names_array, refuse
+from covey.tables._preparation import Preparation, checked_codes
 
 
 class _Member(BaseEstimator):

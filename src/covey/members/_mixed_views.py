@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
-from covey._columns import feature_names
 from covey.members._flock_summary import (
     HEIGHT,
     WIDTH,
@@ -25,6 +24,7 @@ from covey.members._flock_summary import (
 )
 from covey.members._flock_views import LEAST_WEIGHT, because, decisions
 from covey.members._member_kinds import LINEAR
+from covey.tables._columns import feature_names
 
 # How many features are tried out for a member, at most: those that matter most to the flock.
 _MOST_TRIED = 50

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from covey._columns import feature_names, flip_units
-from covey._preparation import Preparation
 from covey._state import OrNone, Record, refuse
 from covey.members._training_rows import TrainingRows
+from covey.tables._columns import feature_names, flip_units
+from covey.tables._preparation import Preparation
 
 
 class PreparedFeatures:

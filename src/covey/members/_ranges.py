@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._columns import label_of
+from covey.tables._columns import label_of
 
 
 def check_range(

@@ -27,12 +27,12 @@ from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
 from covey._folds import check_groups, make_folds
-from covey._preparation import Preparation, Words, checked_table, needs_target, prepare
-from covey._target_means import TargetMeans
 from covey._validation import check_labels, check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
 from covey.members._held_out import HeldOut, held_out_rows
 from covey.members._training_rows import LinearErrors
+from covey.tables._preparation import Preparation, Words, checked_table, needs_target, prepare
+from covey.tables._target_means import TargetMeans
 
 # Numbers that are sorted, or predicted, at once: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 18
@@ -46,15 +46,6 @@ class InMemoryRows:
     """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device.
 
     These are `TrainingRows`, whose docstrings say what each method does.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.FlockClassifier()
-    >>> rows = covey.members.InMemoryRows.open(flock, X, y, None, None, reset=True, numeric=False)
-    >>> rows.classes, rows.class_counts
-    (array([0, 1]), array([100, 100]))
     """
 
     single = True

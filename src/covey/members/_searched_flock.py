@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from covey import _state as stored
 from covey._callbacks import keeps_what_is_found
 from covey._core.basis import Basis
 from covey._core.gating.gate import shrinkage
+from covey._core.quantiles import effective_weights
 from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
 from covey._core.search.folds import possible_folds
@@ -32,11 +35,13 @@ from covey._core.search.plan import (
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
 from covey._decisions import rare_class
+from covey._devices import to_numpy
 from covey._folds import check_cv_parameter
 from covey._state import refuse
-from covey._validation import check_choice, check_number
+from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Fuser
 from covey.fusers._gate import GatedGroups
+from covey.members._calibrated import GIVEN_ROWS, OUT_OF_FOLD
 from covey.members._held_out import HeldOut
 from covey.members._linear_flock import LinearFlock, ScaledColumns
 from covey.members._training_rows import TrainingRows
@@ -262,6 +267,84 @@ class SearchedFlock(LinearFlock):
             )
         self._compared = held_out, predicted, on_folds.flocks
         self._keep_calibration(rows, held_out, predicted)
+
+    # -- how far off -----------------------------------------------------------------------
+
+    def calibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Measure by rows that the flock was not fitted on how far off it is.
+
+        They take the place of the training rows that folds held out. If new rows can be exchanged
+        with these, as draws from one population can, levels hold exactly; see Notes of the class.
+        The members stay as they are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows that were **not** given to ``fit``: of those it has seen it knows too much.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self, "fuser_")
+        for name, given in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            if hasattr(given, "__dask_graph__"):
+                raise TypeError(f"calibrate takes rows in memory; give {name}.compute().")
+        X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
+        rows = self._check_rows(X)
+        check_consistent_length(rows, y)
+        truth = self._known(y)
+        weight = check_sample_weight(sample_weight, len(truth))
+        used = weight > 0
+        predicted = self._by_blocks(self._fused, rows)[used]
+        weight = effective_weights(weight[used])
+        self.calibration_ = self._calibration.of(GIVEN_ROWS, truth[used], predicted, weight)
+        return self
+
+    def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
+        """Measure by what flocks that were fitted alike, without a row, predict of it.
+
+        ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
+        search, these have chosen nothing.
+        """
+        truth = self._known(np.asarray(y))
+        weight = effective_weights(np.ones(len(truth)))
+        self.calibration_ = self._calibration.of(OUT_OF_FOLD, truth, predicted, weight)
+
+    def _keep_calibration(
+        self, rows: TrainingRows, held_out: HeldOut, predicted: np.ndarray
+    ) -> None:
+        """Keep the scores of training rows, as they were predicted by models without them.
+
+        Where a row was held out several times, each time counts for a part of it: a mean of what
+        was predicted would be closer to the truth than a single flock is.
+        """
+        numbers, position, count = np.unique(
+            held_out.rows, return_inverse=True, return_counts=True
+        )
+        weight, truth = held_out.weight[numbers], rows.y[numbers]
+        if not self._numeric:
+            truth = np.searchsorted(self.classes_, truth)
+            if rows.class_factors is not None:
+                # Costs of classes are for the training; what is promised is for rows as they come.
+                weight = weight / rows.class_factors[truth]
+        weight = (effective_weights(weight) / count)[position]
+        self.calibration_ = self._calibration.of(OUT_OF_FOLD, truth[position], predicted, weight)
+
+    def _measured(self, what: str) -> Any:
+        """The calibration, or a sentence that says why there is none."""
+        check_is_fitted(self, "fuser_")
+        if not hasattr(self, "calibration_"):
+            raise ValueError(
+                f"{what} needs predictions of rows held out, but this {type(self).__name__} was "
+                "fitted without folds (effort='fast', Dask collections, or an older file); call "
+                "calibrate(X, y) with rows that it was not fitted on, or fit with "
+                "effort='balanced'."
+            )
+        return self.calibration_
 
     def _held_out_score(
         self, rows: TrainingRows, numbers: np.ndarray, predicted: np.ndarray, weight: np.ndarray

@@ -26,7 +26,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
-from covey._columns import chosen_columns, label_of
 from covey._core.fusion.views import class_quotas, co_em, co_train
 from covey._core.limits import SQUARABLE
 from covey._core.random import Purpose, UniformRows
@@ -36,6 +35,7 @@ from covey.fusers import Predictions
 from covey.fusers._outputs import member_output
 from covey.fusers._predictions import align_classes
 from covey.members._ranges import check_range
+from covey.tables._columns import chosen_columns, label_of
 
 # scikit-learn's MaxAbsScaler takes a column for zeros if nothing in it is as large as this.
 _SMALLEST_SPARSE = 10 * float(np.finfo(np.float64).eps)

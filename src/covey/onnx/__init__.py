@@ -37,7 +37,6 @@ try:
         coded_rows,
         column_names,
         in_front,
-        joined,
         preparation_of,
     )
 except ModuleNotFoundError as error:
@@ -45,7 +44,7 @@ except ModuleNotFoundError as error:
         f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'
     ) from None
 
-__all__ = ["joined", "register", "to_onnx"]
+__all__ = ["register", "to_onnx"]
 
 # The opset of `to_onnx`: runtimes since 2022 read it.
 _OPSET = 17
@@ -70,7 +69,7 @@ def to_onnx(
         values, probabilities, logits or decisions). Members, and models on top of them, may be
         any that skl2onnx knows. Gaps (NaN) are taken by flocks that were fitted to some, and so
         are categories (see Returns). A model of a table is exported by
-        `covey.tables.table_to_onnx`.
+        `covey export`.
     path : str or path, optional
         Where to write the graph too.
     dtype : {"float32", "float64"}, default="float32"
@@ -167,10 +166,10 @@ def _check_exportable(estimator: Any, who: str, dtype: str, coded: bool = False)
     ``coded`` says that it is given codes in the place of categories.
     """
     kind = type(estimator)
-    if kind.__module__.startswith("covey.tables"):
+    if kind.__module__.startswith("covey._table_models"):
         raise ValueError(
             f"{who} is a {kind.__name__}, whose graph has an input for each column of the table; "
-            "use covey.tables.table_to_onnx."
+            "use covey export."
         )
     if kind in CONVERTERS:
         if _has_categories(estimator) and not coded:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import onnx
-from covey._categories import UNSEEN
-from covey._preparation import Preparation
+from covey.tables._categories import UNSEEN
+from covey.tables._preparation import Preparation
 
 if TYPE_CHECKING:
     from covey.onnx._graph import Graph
@@ -141,7 +141,7 @@ def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.Mo
     >>> front = helper.make_model(
     ...     helper.make_graph([copy], "front", [rows], [made]), ir_version=graph.ir_version
     ... )
-    >>> whole = covey.onnx.joined(front, graph, "made")
+    >>> whole = covey.onnx._preparation.joined(front, graph, "made")
     >>> [value.name for value in whole.graph.input], [value.name for value in whole.graph.output]
     (['rows'], ['label', 'probabilities'])
     """

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from covey._columns import feature_names
 from covey.inspection._importance import Importance
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
+from covey.tables._columns import feature_names
 
 _NUMBERS = ("loss", "low", "high", "points")
 

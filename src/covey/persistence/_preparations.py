@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from covey._preparation import Preparation
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
+from covey.tables._preparation import Preparation
 
 # What encodings are like: zeros and ones, log-odds, or means of a standardized target.
 _LARGEST_ENCODING = 1e10

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from covey._columns import feature_names
-from covey._seen_columns import MOST_KEPT, MOST_WORDS, SHARES, SeenColumn, SeenColumns
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer, plain
+from covey.tables._columns import feature_names
+from covey.tables._seen_columns import MOST_KEPT, MOST_WORDS, SHARES, SeenColumn, SeenColumns
 
 _KINDS = ("number", "word", "date", "time")
 _LONGEST_TIME = 100

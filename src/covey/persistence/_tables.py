@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from covey._numbers import NumberFormat
+from covey._table_models import TableClassifier, TableRegressor
 from covey.evaluation import Evaluation
 from covey.persistence._errors import damaged
 from covey.persistence._formats import estimator_format
@@ -24,12 +24,11 @@ from covey.tables import (
     Categories,
     Dates,
     Encoder,
-    TableClassifier,
     TablePreparation,
-    TableRegressor,
     Text,
     zone_of,
 )
+from covey.tables._numbers import NumberFormat
 
 _KINDS = ("number", "text", "date", "season")
 _LONGEST_GRAM = 20

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeClassifier
 
-from covey._columns import column_positions
 from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
 from covey._models import fit_member
@@ -16,6 +15,7 @@ from covey._validation import check_number
 from covey.fusers import Fuser
 from covey.fusers._outputs import member_output
 from covey.rivals._learners import RivalOfLearners
+from covey.tables._columns import column_positions
 
 # What a probability of zero counts as before it is inverted.
 SMALL_PROBABILITY = 1e-6

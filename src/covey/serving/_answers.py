@@ -11,8 +11,8 @@ import numpy as np
 from starlette.exceptions import HTTPException
 
 from covey._decisions import decided
-from covey._kinds import without_point
 from covey.serving._columns import Column
+from covey.tables._kinds import without_point
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -79,7 +79,7 @@ def make_app(
     >>> from fastapi.testclient import TestClient
     >>> from covey import FlockClassifier
     >>> from covey.serving import make_app
-    >>> from covey.tables import TableClassifier
+    >>> from covey._table_models import TableClassifier
     >>> table = pd.DataFrame({"age": [31, 25, 54, 60] * 5, "town": ["Rome", "Oslo"] * 10})
     >>> ill = ["no", "no", "yes", "yes"] * 5
     >>> model = TableClassifier(FlockClassifier(effort="fast", random_state=0)).fit(table, ill)

@@ -1,6 +1,5 @@
-"""Models of whole tables: numbers, categories, text, dates and gaps, in the user's columns."""
+"""What turns a user's table into numbers: numbers, categories, text, dates and gaps."""
 
-from covey._kinds import Column, look
 from covey.tables._encoders import (
     DATE_PARTS,
     ISO,
@@ -12,10 +11,9 @@ from covey.tables._encoders import (
     Text,
     zone_of,
 )
+from covey.tables._kinds import Column, look
 from covey.tables._learning import learn_dates
-from covey.tables._models import TableClassifier, TableRegressor
-from covey.tables._onnx import table_to_onnx
-from covey.tables._preparation import TablePreparation
+from covey.tables._table_preparation import TablePreparation
 
 __all__ = [
     "DATE_PARTS",
@@ -26,12 +24,9 @@ __all__ = [
     "Column",
     "Dates",
     "Encoder",
-    "TableClassifier",
     "TablePreparation",
-    "TableRegressor",
     "Text",
     "learn_dates",
     "look",
-    "table_to_onnx",
     "zone_of",
 ]

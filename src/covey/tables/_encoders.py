@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey._categories import places, words_of
+from covey.tables._categories import places, words_of
 
 if TYPE_CHECKING:
     import pandas as pd

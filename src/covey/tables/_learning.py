@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey._categories import words_of
+from covey.tables._categories import words_of
 from covey.tables._encoders import (
     ISO,
     SECONDS,

@@ -143,7 +143,7 @@ def feature_names(model: Any) -> list[str]:
     Examples
     --------
     >>> import covey
-    >>> from covey._columns import feature_names
+    >>> from covey.tables._columns import feature_names
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> feature_names(covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y))
     ['x0', 'x1']

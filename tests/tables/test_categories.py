@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from covey._categories import categorical_columns, coded, places, words_of
+from covey.tables._categories import categorical_columns, coded, places, words_of
 
 FRAME = pd.DataFrame(
     {

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from covey._core.limits import LARGEST
-from covey._numbers import NumberFormat, are_codes, read_numbers
+from covey.tables._numbers import NumberFormat, are_codes, read_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

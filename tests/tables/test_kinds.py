@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from covey._kinds import kind_of_text, look
+from covey.tables._kinds import kind_of_text, look
 
 
 def looks(**columns):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covey._kinds import kind_of_text
-from covey._numbers import NumberFormat, are_codes, as_numbers, read_numbers
+from covey.tables._kinds import kind_of_text
+from covey.tables._numbers import NumberFormat, are_codes, as_numbers, read_numbers
 
 WRITTEN = {
     "money": (["$41,000", "$1,200.50", "$ 7"], [41_000, 1200.5, 7]),

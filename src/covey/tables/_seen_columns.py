@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from covey._blocks import take_rows
-from covey._categories import column_of
-from covey._kinds import without_point
-from covey._numbers import NumberFormat
+from covey.tables._categories import column_of
+from covey.tables._kinds import without_point
+from covey.tables._numbers import NumberFormat
 
 # Rows, and numbers, that are looked at: enough for quantiles.
 _MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
@@ -196,7 +196,7 @@ def seen_table(
     numbers are written that are text, ``date_formats`` those of dates that are text.
     """
     date_formats = date_formats or {}
-    from covey._kinds import as_kind
+    from covey.tables._kinds import as_kind
 
     if len(table) > _MOST_ROWS:
         table = table.iloc[np.linspace(0, len(table) - 1, _MOST_ROWS).astype(np.intp)]

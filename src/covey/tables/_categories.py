@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from covey._columns import column_positions
-from covey._kinds import without_point
+from covey.tables._columns import column_positions
+from covey.tables._kinds import without_point
 
 # The code of a category that nobody has seen; that of a gap is NaN.
 UNSEEN = -1.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from covey._files import write_file
 from covey.tables._encoders import Categories
-from covey.tables._preparation import TablePreparation
+from covey.tables._table_preparation import TablePreparation
 
 if TYPE_CHECKING:
     import onnx
@@ -53,12 +53,14 @@ def table_to_onnx(
     >>> table = pd.DataFrame(X, columns=["left", "right"])
     >>> flock = covey.FlockClassifier(effort="fast", random_state=0)
     >>> model = covey.TableClassifier(flock).fit(table, y)
-    >>> graph = covey.tables.table_to_onnx(model)
+    >>> from covey.onnx._table_columns import table_to_onnx
+    >>> graph = table_to_onnx(model)
     >>> [column.name for column in graph.graph.input]
     ['left', 'right']
     """
     _check_exportable(model.preparation_)
-    from covey.onnx import joined, to_onnx
+    from covey.onnx import to_onnx
+    from covey.onnx._preparation import joined
     from onnx import checker, helper
 
     flock = to_onnx(model.estimator_, dtype=dtype)

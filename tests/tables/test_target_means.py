@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from covey._target_means import TargetMeans, folds
+from covey.tables._target_means import TargetMeans, folds
 
 RNG = np.random.default_rng(0)
 CODES = RNG.integers(0, 30, 300)

@@ -16,11 +16,13 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from covey._kinds import as_frame, as_kind
-from covey._seen_columns import SeenColumns
 from covey._validation import fitted_alone
-from covey.members import ExplainedRows, Origins, RoutesToEstimator
-from covey.tables._preparation import TablePreparation
+from covey.members._ensemble import Ensemble
+from covey.members._flock_summary import Origins
+from covey.members._routing import RoutesToEstimator
+from covey.tables._kinds import as_frame, as_kind
+from covey.tables._seen_columns import SeenColumns
+from covey.tables._table_preparation import TablePreparation
 
 if TYPE_CHECKING:
     from covey._decisions import Decision
@@ -38,8 +40,14 @@ def _of_estimator(name: str) -> Any:
     return available_if(has)
 
 
-class _TableModel(ExplainedRows, RoutesToEstimator, BaseEstimator):
+class _TableModel(RoutesToEstimator, BaseEstimator):
     """What models of tables share."""
+
+    feature_importances_ = Ensemble.feature_importances_
+    contributions = Ensemble.contributions
+    what_if = Ensemble.what_if
+    smallest_change = Ensemble.smallest_change
+    _with_reasons = Ensemble._with_reasons
 
     # Groups are for the estimator; the preparation reads none.
     __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
@@ -370,7 +378,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
     Examples
     --------
     >>> import pandas as pd
-    >>> from covey.tables import TableClassifier
+    >>> from covey._table_models import TableClassifier
     >>> table = pd.DataFrame({
     ...     "age": [31, None, 54, 60, 25, 44] * 5,
     ...     "town": ["Rome", "Oslo", "Bath", "Bath", "Rome", "Oslo"] * 5,
@@ -500,7 +508,7 @@ class TableRegressor(RegressorMixin, _TableModel):
     Examples
     --------
     >>> import pandas as pd
-    >>> from covey.tables import TableRegressor
+    >>> from covey._table_models import TableRegressor
     >>> table = pd.DataFrame({"size": range(0, 80, 2), "town": ["Rome", "Oslo"] * 20})
     >>> price = 3.0 * table["size"] + 20.0 * (table["town"] == "Oslo")
     >>> model = TableRegressor(random_state=0).fit(table, price)
