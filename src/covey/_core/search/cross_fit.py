@@ -527,7 +527,6 @@ class CrossFit:
             gate_support=None
             if gate_support is None or gate_support.all()
             else like(rows.like, gate_support, dtype),
-            fit_intercept=plan.fit_intercept,
             toward_mean=plan.task.toward_mean if n_members > 1 else 0.0,
         )
         packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)

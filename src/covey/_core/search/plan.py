@@ -279,7 +279,6 @@ class SearchPlan:
     most_members: float = np.inf
     n_errors: float = 1.0
     n_restarts: int = 1  # of each candidate that is selected, on all rows
-    fit_intercept: bool = True
     n_rows: int = 0  # of the whole table, if it is searched on rungs
     factor: float = 1.0  # of the penalties for that many rows
     single: bool = True
