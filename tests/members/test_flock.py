@@ -125,7 +125,7 @@ def test_members_say_what_the_ensemble_says_of_them(fitted, iris):
 
 
 def test_a_member_outside_its_subset_does_not_look(monkeypatch):
-    monkeypatch.setitem(FlockClassifier._fixed, "flip_probability", 0.3)
+    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.3)
     X, y = make_classification(200, 12, n_informative=4, random_state=0)
     model = flock(effort="fast").fit(X, y)
     assert not model.support_.all()
@@ -226,24 +226,6 @@ def test_sparse_rows_are_searched_without_ramps():
     line = LogisticRegression().fit(X[:200], y[:200])
     ours, theirs = (log_loss(y[200:], one.predict_proba(X[200:])) for one in (model, line))
     assert ours < theirs
-
-
-@pytest.mark.parametrize("option", ["fit_intercept", "scale_features"])
-def test_works_without_intercept_or_scaling(iris, option, monkeypatch):
-    X, y = iris
-    monkeypatch.setitem(FlockClassifier._fixed, option, False)
-    model = flock().fit(X, y)
-    line = LogisticRegression(max_iter=1000).fit(X, y)
-    assert model.cv_results_["log_loss"].min() < log_loss(y, line.predict_proba(X))
-    if option == "fit_intercept":
-        assert not model.member_intercept_.any()
-    else:
-        # The units of X matter to the penalty then.
-        assert (model.scale_ == 1).all()
-        moved = flock(effort="fast").fit(100 * X, y).predict_proba(100 * X)
-        assert np.abs(moved - flock(effort="fast").fit(X, y).predict_proba(X)).max() > 0.1
-    said = np.stack([member.predict_proba(X) for member in model.estimators_], axis=1)
-    assert_allclose(model.member_probabilities(X), said, rtol=1e-10)
 
 
 def test_alpha_is_the_only_penalty_if_given(iris):
@@ -469,8 +451,8 @@ def test_a_gate_reports_whom_it_asks(fuser):
 
 
 def test_feature_groups_stay_whole(monkeypatch):
-    monkeypatch.setitem(FlockClassifier._fixed, "flip_probability", 0.3)
-    monkeypatch.setitem(FlockClassifier._fixed, "subset_penalty", 0.01)
+    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.3)
+    monkeypatch.setitem(_searched_flock._STARTS, "subset_penalty", 0.01)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(100, 6))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] > 0
