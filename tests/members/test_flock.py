@@ -24,7 +24,6 @@ import covey._core.search.search as search
 import covey.members._searched_flock as _searched_flock
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
 from covey._core.search.cross_fit import CrossFit
-from covey._core.search.optimum import Optimum
 from covey._folds import make_folds
 
 
@@ -405,8 +404,10 @@ def test_what_has_no_meaning_is_refused_with_the_reason(fitted, iris):
 def test_it_says_how_far_it_is(iris, capsys):
     flock(verbose=1).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 7
-    assert "3 candidates of 1 members on features" in lines[0]
+    assert len(lines) == 8
+    assert "will try one member on features, 3 penalties; one member on ramps" in lines[0]
+    assert "3 members on features with a gate on ramps, 1 penalty" in lines[0]
+    assert "3 candidates of 1 members on features" in lines[1]
     assert "what is selected, on all rows" in lines[-1]
 
 
@@ -607,12 +608,11 @@ def test_a_feature_that_only_a_gate_sees_is_important():
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """Lets `Optimum`, or a method of `CrossFit`, be interrupted when called for the nth time."""
+    """Lets a method of `CrossFit` be interrupted when called for the nth time."""
 
     def at(name, number):
         calls = []
-        of = Optimum if name == "__call__" else CrossFit
-        method = getattr(of, name)
+        method = getattr(CrossFit, name)
 
         def counted(*args, **kwargs):
             calls.append(name)
@@ -620,7 +620,7 @@ def interrupted(monkeypatch):
                 raise KeyboardInterrupt
             return method(*args, **kwargs)
 
-        monkeypatch.setattr(of, name, counted)
+        monkeypatch.setattr(CrossFit, name, counted)
 
     return at
 
@@ -628,7 +628,7 @@ def interrupted(monkeypatch):
 def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, monkeypatch):
     whole = flock(n_estimators=3).fit(*noisy)
     monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
-    interrupted("__call__", 12)
+    interrupted("_optimum", 12)
     with pytest.warns(UserWarning, match="Interrupted: [12] of 6 families"):
         model = flock(n_estimators=3).fit(*noisy)
     n_known = len(model.cv_results_["weight"])
@@ -638,11 +638,11 @@ def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, mon
 
 
 def test_nobody_gets_a_part_of_a_search_unasked(noisy, interrupted, monkeypatch):
-    interrupted("__call__", 12)
+    interrupted("_optimum", 12)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
     monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
-    interrupted("__call__", 1)
+    interrupted("_optimum", 1)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
 

@@ -133,8 +133,9 @@ class FlockClassifier(MixedFlock, ClassifierMixin, BaseEstimator):
         X is for the CPU. Fitted attributes are NumPy's; the methods that predict return tensors
         for tensors under scikit-learn's ``array_api_dispatch``.
     verbose : int, default=0
-        With 1, prints a line for each family of candidates, and where one takes long its
-        iterations. scikit-learn's progress bar works too, where the installed version has it:
+        With 1, prints what will be tried, a line for each family of candidates, and where one
+        takes long its iterations. scikit-learn's progress bar works too, where the installed
+        version has it:
         ``set_callbacks(sklearn.callback.ProgressBar())``. Who interrupts a fit at a prompt or in a
         notebook gets the best flock so far, with a warning.
 

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey import _state as stored
 from covey._blocks import finite, in_blocks, take_rows
+from covey._core.search.plan import Watch
 from covey._core.search.rows import rung_sizes
-from covey._core.search.search import Watch
 from covey._models import weight_parameters
 from covey._scoring import make_scorer
 from covey._state import equal, refuse

@@ -23,10 +23,18 @@ from covey._core.gating.gate import shrinkage
 from covey._core.quantiles import effective_weights
 from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
-from covey._core.search.families import EFFORTS, Family, Task, families, of_size
 from covey._core.search.folds import possible_folds
+from covey._core.search.plan import (
+    EFFORTS,
+    Family,
+    SearchPlan,
+    Task,
+    Watch,
+    families,
+    of_size,
+)
 from covey._core.search.rows import rung_sizes
-from covey._core.search.search import Limits, Search, SearchPlan, Watch
+from covey._core.search.search import Search
 from covey._devices import to_numpy
 from covey._folds import check_cv_parameter
 from covey._state import refuse
@@ -168,26 +176,26 @@ class SearchedFlock(LinearFlock):
         )
         plan = SearchPlan(
             task,
+            self._families(task, rows, n_first),
             growth=self._growth(),
             flip_probability=_FLIP_PROBABILITY,
             seed=self._seed,
+            **self._limits(features),
+            folds=[] if rungs else folds,
+            rungs=rungs,
             n_errors=0.0 if self.effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
             n_restarts=2 if self.effort == "best" and not self._is_limited() and not rungs else 1,
-            fit_intercept=True,
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
             keeps_folds=self._compares() and rows.keeps_folds,
             journal=self._journal,
         )
-        search = Search(narrow.search_rows(int(self.n_estimators)), features, plan, rungs)
-        flock = search.run(
-            self._families(task, rows, search.bases, n_first),
-            [] if rungs else folds,
-            self._limits(search),
-            self._progress(rows, context, given),
-        ).widened(kept)
+        search = Search(narrow.search_rows(int(self.n_estimators)), features, plan)
+        if self.verbose:
+            print(f"[{type(self).__name__}] will try {search.plan}", flush=True)
+        flock = search.run(self._progress(rows, context, given)).widened(kept)
         flock = flock.within(self._ranges)
         found = self._attributes_of(
             flock.basis,
@@ -363,36 +371,36 @@ class SearchedFlock(LinearFlock):
     def _is_limited(self) -> bool:
         return self.max_terms is not None or self.max_members is not None
 
-    def _limits(self, search: Search) -> Limits:
+    def _limits(self, features: Features) -> dict[str, float]:
         """What a person is willing to read, in numbers; refuses what nothing can keep to."""
-        n_features = self._n_usable()  # constant columns are no features
-        features = n_features
+        columns = features.columns()
+        most = n_features = self._n_usable()  # constant columns are no features
         if isinstance(self.max_features, Integral):
-            features = min(n_features, int(self.max_features))
+            most = min(n_features, int(self.max_features))
         elif self.max_features is not None:
-            features = max(1, int(self.max_features * n_features))
-        least = search.fewest_features()
-        if features < least:
+            most = max(1, int(self.max_features * n_features))
+        least = columns.fewest_features
+        if most < least:
             raise ValueError(
-                f"max_features={self.max_features!r} allows {features} features, but always_keep "
+                f"max_features={self.max_features!r} allows {most} features, but always_keep "
                 f"(or the smallest of the feature_groups) has {least}; allow more."
             )
         terms = np.inf if self.max_terms is None else int(self.max_terms)
-        if terms < search.fewest_terms():
+        # Of the smallest candidate: one member on one unit of features.
+        fewest = columns.most_columns(1, 1)
+        if terms < fewest:
             raise ValueError(
-                f"max_terms={self.max_terms} is less than the {search.fewest_terms()} terms of "
+                f"max_terms={self.max_terms} is less than the {fewest} terms of "
                 "one member on always_keep and one of the feature_groups; allow more."
             )
         members = np.inf if self.max_members is None else int(self.max_members)
-        return Limits(features, terms, members)
+        return {"most_features": most, "most_terms": terms, "most_members": members}
 
     def _factor(self, few: float, more: float) -> float:
         """What penalties for a few rows are multiplied with, for more of them."""
         return 1.0 if self.alpha is not None else shrinkage(more) / shrinkage(few)
 
-    def _families(
-        self, task: Task, rows: TrainingRows, bases: tuple[str, ...], size: float
-    ) -> list[Family]:
+    def _families(self, task: Task, rows: TrainingRows, size: float) -> list[Family]:
         left = 1.0
         if not self._classifies and self.effort == "fast" and self.alpha is None:
             narrow, kept = self._narrowed(rows)
@@ -401,7 +409,7 @@ class SearchedFlock(LinearFlock):
         n_members = int(self.n_estimators)
         if self.max_members is not None:
             n_members = min(n_members, int(self.max_members))
-        return families(task, self.effort, n_members, self.alpha, bases, size, left)
+        return families(task, self.effort, n_members, self.alpha, size, left)
 
     def _folds(self, rows: TrainingRows, n_repeats: int) -> Any:
         """The folds; those of the fit that began, since a splitter may draw others each time."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from covey._core.algorithm1.settings import REWEIGHTINGS
 from covey._core.losses import LOSSES, ClassLoss, ValueLoss
-from covey._core.search.families import CLASSIFICATION, REGRESSION
+from covey._core.search.plan import CLASSIFICATION, REGRESSION
 from covey._core.softmax_linear import log_softmax
 from covey._decisions import decided, rare_class
 from covey._validation import check_choice, check_number, check_sample_weight
