@@ -42,7 +42,7 @@ def bent(seed, width, n_classes=3):
     return predict
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1000), n_units=st.integers(1, 5), n_others=st.integers(1, 4))
 def test_all_coalitions_give_the_literal_mean_over_orders(seed, n_units, n_others):
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def test_all_coalitions_give_the_literal_mean_over_orders(seed, n_units, n_other
     assert_array_equal(found.standard_error, 0.0)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000), width=st.integers(11, 25), n_others=st.integers(1, 20))
 def test_drawn_orders_add_up_to_rounding_and_depend_on_the_row_alone(seed, width, n_others):
     rng = np.random.default_rng(seed)

@@ -65,12 +65,12 @@ def test_blocks_and_tables_are_dealt_as_written_out(table, sizes, most_ranked, m
         assert_array_equal(test, held_out)
     rows = Several(np.zeros((60, 1)), codes, weight, sizes, 5)
     assigned = folds_of_rows(rows, 4, classes, seed=3, n_repeats=2)
-    assert assigned.n_parts == 8
+    assert len(assigned) == 8
     # Nothing but what is counted comes from classes that are large.
     assert len(assigned.number) == sum(
         count for count in np.bincount(codes[weight > 0]) if 1 < count <= most_ranked
     )
-    rows.broadcast(SearchBlock.assign_folds, assigned, 1)
+    rows.broadcast(SearchBlock.set_folds, assigned, 1)
     start = 0
     for block, size in zip(rows.blocks, sizes, strict=True):
         for (train, test), (trained_on, held_out) in zip(block._parts, expected, strict=True):

@@ -38,7 +38,7 @@ def literal(true, weight, n_picks, replace):
     return np.bincount(best_picked, minlength=len(true)) / len(best_picked)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.booleans())
 def test_equals_the_literal_version(seed, replace):
     rng = np.random.default_rng(seed)
