@@ -147,7 +147,7 @@ class Node:
         """An array of a kind and shape; its numbers are finite and within bounds."""
         number = self.whole(name, 0)
         values = self._source.contents.array(number, kind, shape, f"{self.where}.{name}")
-        if not values.size or kind in ("flag", "byte"):
+        if not values.size or kind == "flag":
             return values
         if kind in ("float", "single"):
             counted = values[~np.isnan(values)] if nan else values
