@@ -17,6 +17,8 @@ from covey.persistence._writing import Writer
 
 # Squared distances stay finite.
 _FARTHEST = 1e100
+# Each prediction of sparse rows takes memory for as many columns.
+_WIDEST = 1 << 24
 _METRICS = ("minkowski", "euclidean", "manhattan", "chebyshev", "cosine")
 _CHOICES = {
     "weights": ("uniform", "distance"),
@@ -37,6 +39,8 @@ def _why_not(model: Any) -> str | None:
 def _write_neighbors(model: Any, out: Writer) -> dict[str, Any]:
     if np.ndim(model._y) != 1:
         raise NotCoveredError(f"a {type(model).__name__} of several outputs")
+    if model.n_features_in_ > _WIDEST:
+        raise NotCoveredError(f"a {type(model).__name__} of {model.n_features_in_:,} columns")
     target: dict[str, Any] = {"numbers": None, "codes": None, "classes": None}
     if isinstance(model, KNeighborsClassifier):
         target |= {"classes": out.labels(model.classes_), "codes": out.array(model._y, "whole")}
@@ -51,6 +55,7 @@ def _read_neighbors(model: Any, node: Node) -> None:
     named = type(model)()
     node.fields(OfTable, Sizes(named))
     n_features = named.n_features_in_
+    node.check(n_features <= _WIDEST, "n_features_in", f"is more than {_WIDEST:,}.")
     points = node.matrix("points", (None, n_features), _FARTHEST)
     y = _read_target(node, points.shape[0], is_classifier(model))
     proper = type(model.n_neighbors) is int and 1 <= model.n_neighbors <= len(y)
