@@ -154,11 +154,15 @@ MOST_CLASSES = {
     "CodeBookClassifier": 1,
     "DecorateClassifier": 4,
     "DiverseMaxEntClassifier": 3,
+    "FlockClassifier": 6,
+    "FlockRegressor": 6,
     "FusionClassifier": 3,
     "FusionRegressor": 3,
     "GeneralStackingClassifier": 3,
     "GeneralStackingRegressor": 3,
     "MultiviewClassifier": 2,
+    "SubsetEnsembleClassifier": 5,
+    "SubsetEnsembleRegressor": 5,
     "SubsetSearchClassifier": 4,
 }
 MOST_CLASSES_OF_A_FUSER = 6
