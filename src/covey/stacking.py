@@ -41,21 +41,9 @@ from covey.fusers._stacking import (
     outputs_by_member,
     ranks_of_classes,
 )
+from covey.members import _roster as roster
 from covey.members._ensemble import Ensemble
 from covey.members._given import Classifiers, Regressors, training_table_of
-from covey.members._named import (
-    Roster,
-    by_name,
-    check_fitted,
-    column_names,
-    cv_name,
-    fit_all,
-    fit_folds,
-    kept,
-    member_folds,
-    rows_held_out,
-    take_tags,
-)
 from covey.members._routing import FitParameters, fit_parameters, routing_of
 from covey.members._stored import check_fuser, check_member, try_row
 from covey.tables._columns import chosen_columns
@@ -86,7 +74,7 @@ class Layered(TransformerMixin, Ensemble):
     __metadata_request__fit = dict.fromkeys(("sample_weight", "groups"), UNUSED)
 
     def _restored(self) -> None:
-        members = iter([one for _, one in kept(self.named_estimators_.items())])
+        members = iter([one for _, one in roster.kept(self.named_estimators_.items())])
         self.layers_ = [list(islice(members, len(layer))) for layer in self.outputs_]
         sizes = [len(layer) for layer in self.layers_]
         fits = all(sizes) and sizes == [len(layer) for layer in self.outputs_]
@@ -136,7 +124,7 @@ class Layered(TransformerMixin, Ensemble):
         parameters = fit_parameters(self, *self._parts(), weight, groups, metadata)
         predicted, beside, rows = self._learn_layers(layers, X, y, parameters)
         members = [member for layer in self.layers_ for member in layer]
-        self.named_estimators_ = by_name(given, members)
+        self.named_estimators_ = roster.by_name(given, members)
         fuser = Stacking(
             self.final_estimator, self.outputs_[-1], passthrough=beside is not None, clip=self.clip
         )
@@ -171,7 +159,7 @@ class Layered(TransformerMixin, Ensemble):
             return {}, parts
         if self.features is not None:
             parts["features"] = self.features
-        return dict(kept(self._roster.entries())), parts
+        return dict(roster.kept(self._roster.entries())), parts
 
     def predict(self, X: Any, **parameters: Any) -> Any:
         """What the model on top predicts, (n_samples,).
@@ -205,8 +193,8 @@ class Layered(TransformerMixin, Ensemble):
     # -- names and parameters ----------------------------------------------------------------
 
     @property
-    def _roster(self) -> Roster:
-        return Roster(self, self._models, layered=True)
+    def _roster(self) -> roster.Roster:
+        return roster.Roster(self, self._models, layered=True)
 
     @property
     def named_estimators(self) -> Bunch:
@@ -229,10 +217,10 @@ class Layered(TransformerMixin, Ensemble):
     def __sklearn_tags__(self):
         layered = self._roster.has_layers(all)
         given = self._roster.entries()[: len(self.estimators[0]) if layered else None]
-        tags = take_tags(super().__sklearn_tags__(), [member for _, member in given])
+        tags = roster.take_tags(super().__sklearn_tags__(), [member for _, member in given])
         if self.passthrough is not False or self.features is not None:
             # Later layers and the final model see those columns as they are.
-            later = kept(self._roster.entries()[len(given) :])
+            later = roster.kept(self._roster.entries()[len(given) :])
             for model in [*(member for _, member in later), self._final()]:
                 other = get_tags(model).input_tags
                 tags.input_tags.allow_nan &= other.allow_nan
@@ -244,12 +232,12 @@ class Layered(TransformerMixin, Ensemble):
         """All members, and layers of those not dropped, checked before anything is fitted."""
         given = self._layers()
         everyone = [pair for layer in given for pair in layer]
-        layers = [kept(layer) for layer in given]
+        layers = [roster.kept(layer) for layer in given]
         if self._is_prefit():
             for name, member in (pair for layer in layers for pair in layer):
-                check_fitted(name, member, "give cv a number of folds")
+                roster.check_fitted(name, member, "give cv a number of folds")
             if self.features is not None:
-                check_fitted("features", self.features, "give cv a number of folds")
+                roster.check_fitted("features", self.features, "give cv a number of folds")
         elif isinstance(self.cv, str):
             raise ValueError(
                 "cv must be an int, a splitter, a list of splits, or 'prefit' for members "
@@ -332,9 +320,8 @@ class Layered(TransformerMixin, Ensemble):
                 made = self.features_.transform(take_rows(X, np.arange(1)))
                 self._n_made = _numbers(made).shape[1]
         else:
-            folds = [
-                (rows[train], test) for train, test in member_folds(self, X, y, parameters.split)
-            ]
+            folds = roster.member_folds(self, X, y, parameters.split)
+            folds = [(rows[train], test) for train, test in folds]
             beside = self._beside_out_of_fold(folds, X, y, parameters.parts.get("features", {}))
         weight = parameters.parts["final_estimator"].get("sample_weight")
         self.layers_, self._ranks, inputs = [], [], X
@@ -351,17 +338,19 @@ class Layered(TransformerMixin, Ensemble):
                 inner = _folds_within(folds, rows, len(y))
                 if not inner:
                     raise ValueError(
-                        f"{cv_name(self.cv)} yields no out-of-fold row to learn layer "
+                        f"{roster.cv_name(self.cv)} yields no out-of-fold row to learn layer "
                         f"{number + 1} from; give a splitter with more folds."
                     )
-                held_out, _ = rows_held_out(self.cv, inner, len(rows), "what comes after learns")
-                fitted = fit_folds(self, pairs, inner, inputs, y[rows], of_members)
+                held_out, _ = roster.rows_held_out(
+                    self.cv, inner, len(rows), "what comes after learns"
+                )
+                fitted = roster.fit_folds(self, pairs, inner, inputs, y[rows], of_members)
                 blocks = [
                     self._predict_layer(names, of_fold, take_rows(inputs, test), outputs)
                     for (_, test), of_fold in zip(inner, fitted, strict=True)
                 ]
                 # The members that predict are fitted on all rows that this layer has.
-                self.layers_.append(fit_all(self, pairs, inputs, y[rows], of_members))
+                self.layers_.append(roster.fit_all(self, pairs, inputs, y[rows], of_members))
                 predicted = _averaged(inner, held_out, np.concatenate(blocks))
                 rows = rows[held_out]
             if number < len(layers) - 1:
@@ -415,7 +404,7 @@ class Layered(TransformerMixin, Ensemble):
         return Predictions(predicted, getattr(self, "classes_", None), self._names(), self.kind_)
 
     def _all_names(self) -> list[str]:
-        return [name for name, _ in kept(self.named_estimators_.items())]
+        return [name for name, _ in roster.kept(self.named_estimators_.items())]
 
     def _names(self) -> list[str]:
         """The names of the last layer's members."""
@@ -458,7 +447,9 @@ class Layered(TransformerMixin, Ensemble):
         input_names = _check_feature_names_in(self, input_features)
         classes = getattr(self, "classes_", None)
         # Of two classes the first is left out.
-        names = column_names(self, None if classes is None or len(classes) == 2 else classes)
+        names = roster.column_names(
+            self, None if classes is None or len(classes) == 2 else classes
+        )
         if self._columns is not None:
             names += list(input_names[self._columns])
         if self.features_ is not None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from covey.inspection._changes import SmallestChange, WhatIf
     from covey.inspection._contributions import Contributions
-    from covey.members._named import Roster
+    from covey.members._roster import Roster
     from covey.reporting import Report
 
 

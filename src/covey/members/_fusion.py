@@ -19,20 +19,9 @@ from covey._state import Model, Named, OneOf, Parameter, refuse
 from covey._validation import check_flag, fitted_alone
 from covey.fusers import Fuser, Predictions
 from covey.fusers._predictions import concatenated
+from covey.members import _roster as roster
 from covey.members._ensemble import Ensemble
 from covey.members._given import Classifiers, Pairs, Regressors, training_table_of
-from covey.members._named import (
-    Roster,
-    by_name,
-    check_fitted,
-    column_names,
-    fit_all,
-    fit_folds,
-    kept,
-    member_folds,
-    rows_held_out,
-    take_tags,
-)
 from covey.members._routing import FitParameters, fit_parameters, routing_of
 from covey.members._stored import check_fuser, check_member, try_row
 
@@ -58,7 +47,7 @@ class _Fusion(TransformerMixin, Ensemble):
     __metadata_request__fit = dict.fromkeys(("sample_weight", "groups", "unseen"), UNUSED)
 
     def _restored(self) -> None:
-        self.estimators_ = [one for _, one in kept(self.named_estimators_.items())]
+        self.estimators_ = [one for _, one in roster.kept(self.named_estimators_.items())]
         of_numbers = self._models is Regressors
         refuse("kind", "is of the other task.", (self.kind_ == "value") == of_numbers)
         for member in self.estimators_:
@@ -127,7 +116,7 @@ class _Fusion(TransformerMixin, Ensemble):
             them unless it is told otherwise.
         """
         given = self._roster.checked()
-        pairs = kept(given)
+        pairs = roster.kept(given)
         names = [name for name, _ in pairs]
         fuser = self._models.make_fuser(self.fuser, "fuser")
         fuser._keep_members([name for name, _ in given], names)
@@ -140,7 +129,7 @@ class _Fusion(TransformerMixin, Ensemble):
         X, y, weight = training_table_of(self, self._models, X, y, sample_weight)
         if self.prefit:
             for name, member in pairs:
-                check_fitted(name, member, "use prefit=False")
+                roster.check_fitted(name, member, "use prefit=False")
         classes = self._models.classes(type(self).__name__, pairs, y, self.prefit)
         # What does not fit the members is refused before they are fitted, which may take long.
         fuser._check_parameters(self._models.blank(fuser, names, classes))
@@ -149,11 +138,11 @@ class _Fusion(TransformerMixin, Ensemble):
         parameters = fit_parameters(self, *self._parts(), weight, groups, metadata)
         members = [member for _, member in pairs]
         if not self.prefit:
-            members = fit_all(self, pairs, X, y, parameters.members)
+            members = roster.fit_all(self, pairs, X, y, parameters.members)
         if classes is not None:
             self.classes_ = classes
         self.estimators_ = members
-        self.named_estimators_ = by_name(given, members)
+        self.named_estimators_ = roster.by_name(given, members)
         self.kind_ = self._models.kind_for(fuser, members, names)
         self.__dict__.pop("out_of_fold_", None)
         if fuser.learns and not self.prefit:
@@ -175,8 +164,8 @@ class _Fusion(TransformerMixin, Ensemble):
         return self
 
     @property
-    def _roster(self) -> Roster:
-        return Roster(self, self._models)
+    def _roster(self) -> roster.Roster:
+        return roster.Roster(self, self._models)
 
     @property
     def named_estimators(self) -> Bunch:
@@ -184,7 +173,7 @@ class _Fusion(TransformerMixin, Ensemble):
         return self._roster.named()
 
     def _names(self) -> list[str]:
-        return [name for name, _ in kept(self.named_estimators_.items())]
+        return [name for name, _ in roster.kept(self.named_estimators_.items())]
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which metadata members, splitter and a fuser that learns request.
@@ -200,7 +189,7 @@ class _Fusion(TransformerMixin, Ensemble):
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The members that are fitted, and what else is; nothing is checked."""
-        members = {} if self.prefit else dict(kept(self._roster.entries()))
+        members = {} if self.prefit else dict(roster.kept(self._roster.entries()))
         try:
             fuser = self._models.make_fuser(self.fuser, "fuser")
         except ValueError:  # refused by fit
@@ -209,7 +198,7 @@ class _Fusion(TransformerMixin, Ensemble):
 
     def __sklearn_tags__(self) -> Any:
         given = [member for _, member in self._roster.entries()]
-        tags = take_tags(super().__sklearn_tags__(), given)
+        tags = roster.take_tags(super().__sklearn_tags__(), given)
         try:
             fuser = self._models.make_fuser(self.fuser, "fuser")
         except (TypeError, ValueError):  # refused by fit
@@ -223,15 +212,15 @@ class _Fusion(TransformerMixin, Ensemble):
         self, pairs: Pairs, X: Any, y: np.ndarray, parameters: FitParameters
     ) -> tuple[Predictions, np.ndarray]:
         """What members fitted without a row predict of it, and which rows these are."""
-        folds = member_folds(self, X, y, parameters.split)
-        fitted = fit_folds(self, pairs, folds, X, y, parameters.members)
+        folds = roster.member_folds(self, X, y, parameters.split)
+        fitted = roster.fit_folds(self, pairs, folds, X, y, parameters.members)
         # In a fold, a class that was never seen is one that the fold's rows lack.
         blocks = [
             self._predicted_by(members, take_rows(X, test), self.kind_)
             for (_, test), members in zip(folds, fitted, strict=True)
         ]
         # A row in several test folds counts by its first one.
-        rows, first = rows_held_out(self.cv, folds, len(y), "the fuser learns")
+        rows, first = roster.rows_held_out(self.cv, folds, len(y), "the fuser learns")
         return concatenated(blocks).rows(first), rows
 
     def _of_unseen(
@@ -302,7 +291,7 @@ class _Fusion(TransformerMixin, Ensemble):
         """
         check_is_fitted(self, "fuser_")
         _check_feature_names_in(self, input_features)
-        return np.array(column_names(self, getattr(self, "classes_", None)), dtype=object)
+        return np.array(roster.column_names(self, getattr(self, "classes_", None)), dtype=object)
 
 
 class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):

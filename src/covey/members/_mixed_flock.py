@@ -34,7 +34,7 @@ from covey.members._mixed_views import (
     mixed_table,
 )
 from covey.members._mixing import Clock, Library
-from covey.members._named import Roster, is_dropped, kept
+from covey.members._roster import Roster, is_dropped, kept
 from covey.members._searched_flock import LinearMembers, Progress, SearchedFlock
 from covey.members._stored import check_member, try_row
 from covey.members._training_rows import TrainingRows
