@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,7 @@ _FEW_ROWS = 20_000
 def compare(
     table: options.Table,
     target: options.Target,
+    sheet: options.Sheet = None,
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,7 +65,7 @@ def compare(
     from covey.cli._evaluate import Trial, make_splits
     from covey.cli._problem import read_problem
 
-    console = Console(quiet, as_json)
+    console, table = Console(quiet, as_json), options.part_of(table, sheet)
     problem = read_problem(
         table, target, console, group=group, time=time, drop=drop, keep=keep, task=task
     )
@@ -336,8 +337,8 @@ def _of_other_packages(problem: Any, seed: int, wanted: Collection[str]) -> dict
             raise CommandError(
                 f"--with: no model is called {name!r}; there are {', '.join(_PACKAGES)}."
             )
-        if find_spec(_PACKAGES[name].module.partition(".")[0]) is None:
-            package = _PACKAGES[name].distribution
+        module, package, *_ = _PACKAGES[name]
+        if find_spec(module.partition(".")[0]) is None:
             raise CommandError(
                 f"--with: {name} needs {package}; install it with: pip install {package}.", 1
             )
@@ -354,25 +355,16 @@ def _of_other_packages(problem: Any, seed: int, wanted: Collection[str]) -> dict
     return found
 
 
-class _Package(NamedTuple):
-    module: str
-    distribution: str
-    shown: str
-    kind: str  # of the class, before Classifier or Regressor
-    settings: dict[str, Any]
-    threads: str = "n_jobs"
-
-
-_PACKAGES = {
-    "lightgbm": _Package("lightgbm", "lightgbm", "LightGBM", "LGBM", {"verbose": -1}),
-    "ebm": _Package(
-        "interpret.glassbox",
-        "interpret",
-        "EBM, of interpret",
-        "ExplainableBoosting",
+# Of each: module, package, the name that is shown, the class before Classifier or Regressor, its
+# settings, and the one of threads.
+_PACKAGES: dict[str, tuple[str, str, str, str, dict[str, Any], str]] = {
+    "lightgbm": ("lightgbm", "lightgbm", "LightGBM", "LGBM", {"verbose": -1}, "n_jobs"),
+    "ebm": (
+        *("interpret.glassbox", "interpret", "EBM, of interpret", "ExplainableBoosting"),
         {"n_jobs": -1},
+        "n_jobs",
     ),
-    "catboost": _Package(
+    "catboost": (
         *("catboost", "catboost", "CatBoost", "CatBoost"),
         {"verbose": False, "allow_writing_files": False},
         "thread_count",

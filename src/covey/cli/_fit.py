@@ -31,6 +31,7 @@ EXAMPLE = (
 def fit(
     table: options.Table,
     target: options.Target,
+    sheet: options.Sheet = None,
     model: Annotated[
         str, typer.Option(metavar="FILE", help="Where to save the model.")
     ] = "flock.covey",
@@ -135,7 +136,7 @@ def fit(
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
 
-    console = Console(quiet, as_json)
+    console, table = Console(quiet, as_json), options.part_of(table, sheet)
     limits = {
         **checked_limits(max_features, max_members, max_terms),
         **checked_search(members, time_limit),
@@ -163,6 +164,7 @@ def fit(
                 f"--{'linear' if linear else 'simple'}: it is for --engine plain; leave one of "
                 "them out."
             )
+        import covey.dask  # noqa: F401 (names what to install)
         from covey.cli import _dask
 
         _dask.refuse(fuser, group=reading.pop("group"), time=reading.pop("time"))

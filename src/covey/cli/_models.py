@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ import pandas as pd
 
 from covey._files import replacing
 from covey.cli._console import CommandError
-from covey.cli._problem import Problem, row_hashes
+from covey.cli._problem import Problem, check_column, row_hashes
+from covey.cli._reading import read_pieces
 from covey.cli._sources import opening
+from covey.cli._text_tables import Note, ignored
 from covey.cli._writing import writing
 from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
@@ -104,6 +106,29 @@ def number_columns(model: Any) -> set[str]:
     return {name for name, kind in model.preparation_.kinds_.items() if kind == "number"}
 
 
+def pieces_for(
+    model: Any, path: str, copy: Sequence[str] = (), note: Note = ignored
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Rows with the columns that a model needs, some at a time, and those to copy beside them."""
+    n_rows = 0
+    for piece, copies in read_pieces(
+        path,
+        number_columns(model),
+        {*model.feature_names_in_, *copy},
+        copy=copy,
+        formats=formats_of(model),
+        note=note,
+    ):
+        if not n_rows:
+            check_needed(model, piece.columns, path)
+            for name in copy:
+                check_column(piece, name, "--copy")
+        n_rows += len(piece)
+        yield piece, copies
+    if not n_rows:
+        raise CommandError(f"{path} has a header but no rows.")
+
+
 def check_needed(model: Any, names: Collection[str], path: str) -> None:
     """Name the columns that a table lacks, and how many it has of those that are needed."""
     needed = list(model.feature_names_in_)
@@ -119,13 +144,16 @@ def check_needed(model: Any, names: Collection[str], path: str) -> None:
     raise CommandError(f"{path} lacks the {listed(absent)}, which the model needs.")
 
 
-def labels_like(classes: np.ndarray, values: pd.Series) -> np.ndarray:
-    """A target's values as the model's classes are written."""
-    if np.issubdtype(np.asarray(classes).dtype, np.number):
-        return pd.to_numeric(values, errors="coerce").to_numpy()
-    if pd.api.types.is_float_dtype(values.dtype) and bool((values == np.floor(values)).all()):
-        values = values.astype("int64")
-    return values.astype(str).to_numpy(dtype=object)
+def truth_of(values: pd.Series, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """A target's values as a model's classes are written, or numbers; and which are known."""
+    if classes is None or np.issubdtype(classes.dtype, np.number):
+        truth = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
+        return truth, np.isfinite(truth) if classes is None else np.isin(truth, classes)
+    known = values.notna().to_numpy()
+    if pd.api.types.is_float_dtype(values.dtype) and (values[known] % 1 == 0).all():
+        values = values.astype("Int64")
+    truth = values.astype(str).to_numpy(dtype=object)
+    return truth, known & np.isin(truth, classes)
 
 
 class Notable:

@@ -1,9 +1,6 @@
 """Options that several commands share."""
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Literal
 
 import typer
 
@@ -92,27 +89,6 @@ MaxTerms = Annotated[
 ]
 
 
-def with_sheet(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command ``--sheet`` if it reads a table; others stay as they are."""
-    hints = get_type_hints(command, include_extras=True)
-    if hints.get("table") is not Table:
-        return command
-
-    @functools.wraps(command)
-    def wrapped(*, sheet: str | None = None, **given: Any) -> Any:
-        if sheet is not None:
-            given["table"] = f"{given['table']}{PART}{sheet}"
-        return command(**given)
-
-    signature = inspect.signature(command)
-    parameters = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints.get(name))
-        for name, one in signature.parameters.items()
-    ]
-    place = next(k for k, one in enumerate(parameters) if one.default is not one.empty)
-    option = inspect.Parameter(
-        "sheet", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Sheet
-    )
-    parameters.insert(place, option)
-    wrapped.__signature__ = signature.replace(parameters=parameters)
-    return wrapped
+def part_of(table: str, sheet: str | None) -> str:
+    """Return a table with the sheet that is named by an option of its own."""
+    return table if sheet is None else f"{table}{PART}{sheet}"

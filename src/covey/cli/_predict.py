@@ -30,6 +30,7 @@ EXAMPLE = (
 def predict(
     model: options.Model,
     table: options.Table,
+    sheet: options.Sheet = None,
     out: options.Out = None,
     proba: Annotated[bool, typer.Option("--proba", help="A column of each class.")] = False,
     explain: Annotated[
@@ -76,11 +77,9 @@ def predict(
     --find or --costs said in covey fit holds here, too, unless one of them is given again.
     """
     from covey.cli import _models as models
-    from covey.cli._problem import check_column
-    from covey.cli._reading import read_pieces
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
-    console, copy = Console(quiet, as_json), copy or []
+    console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, TABLE_ENDINGS, inputs=(table, model))
     fitted = models.load_model(model)
     if proba and not hasattr(fitted, "classes_"):
@@ -92,27 +91,14 @@ def predict(
     stream = as_json and out is None
     writer = _json_writer() if stream else table_writer(out, raw)
     with console.progress(None, "rows", out is None) as step, writer as write:
-        for piece, copies in read_pieces(
-            table,
-            models.number_columns(fitted),
-            {*fitted.feature_names_in_, *copy},
-            copy=copy,
-            formats=models.formats_of(fitted),
-            note=console.note,
-        ):
-            if not n_rows:
-                models.check_needed(fitted, piece.columns, table)
-                for name in copy:
-                    check_column(piece, name, "--copy")
+        for piece, copies in models.pieces_for(fitted, table, copy or (), console.note):
             notable.count(piece)
             write(predictions(fitted, piece, proba, explain, copies, level, reject))
             n_rows += len(piece)
             step("rows", len(piece))
-        if not n_rows:
-            raise CommandError(f"{table} has a header but no rows.")
     for sentence in notable.sentences():
         console.note(sentence)
-    if out and not as_json and not quiet:
+    if out and not as_json:
         console.note(f"Wrote {n_rows:,} rows to {out}.")
     if stream:
         print(f'], "rows": {n_rows}, "notes": {_console.as_json(console.notes)}}}')

@@ -16,6 +16,7 @@ EXAMPLE = ("covey demo --table wine.csv", "covey select wine.csv --target cultiv
 def select(
     table: options.Table,
     target: options.Target,
+    sheet: options.Sheet = None,
     pairs: Annotated[int, typer.Option(min=0, help="How many pairs of columns to show.")] = 5,
     level: Annotated[
         float,
@@ -45,6 +46,7 @@ def select(
 
     # Nothing is held out here.
     console = Console(quiet, as_json, lacks=("--time", "--group"))
+    table = options.part_of(table, sheet)
     problem = read_problem(table, target, console, drop=drop, keep=keep, task=task)
     with console.progress(None, "growing members"):
         found = selected_columns(

@@ -438,19 +438,29 @@ def _wrong_numbers(one: Evaluation) -> list[str]:
     worst = max(one.ranges, key=lambda each: each.found.value, default=None)
     if worst is None or one.own is None or not worst.found.low > one.own.get("mae").value:
         return []
-    where = (
-        f"below {cell(worst.high)}"
-        if math.isnan(worst.low)
-        else (
-            f"{cell(worst.low)} or more"
-            if math.isnan(worst.high)
-            else f"between {cell(worst.low)} and {cell(worst.high)}"
-        )
-    )
+    where = range_words(worst.low, worst.high, cell)
     return [
         f"Most where {one.target or 'the truth'} is {where}: off by {number(worst.found.value)} "
         "on average."
     ]
+
+
+def range_words(
+    low: float | None, high: float | None, show: Callable[[float], str] = number
+) -> str:
+    """A range of numbers in words; one end may be open."""
+    if low is None or math.isnan(low):
+        return f"below {show(high)}"
+    if high is None or math.isnan(high):
+        return f"{show(low)} or more"
+    return f"between {show(low)} and {show(high)}"
+
+
+def brief(words: str) -> str:
+    """The words of a part of the rows, where there is little room."""
+    words = words.removeprefix("is ")
+    between = words.removeprefix("between ")
+    return words if between == words else between.replace(" and ", " to ")
 
 
 def _of(some: int, rows: int) -> str:
@@ -595,8 +605,6 @@ def measures_of(one: Evaluation, every: bool = True) -> list[str]:
     known = [name for name in _MEASURES if any(name in s.measures for s in one.scores)]
     first = RARE_FIRST if one.rare is not None else PLAIN
     order = sorted(known, key=lambda name: first.index(name) if name in first else len(first))
-    if not every:
-        order = [name for name in order if name in first]
     return [name for name in order if every or name in first]
 
 

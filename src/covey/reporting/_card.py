@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -169,10 +169,10 @@ def _columns(model: Any) -> str:
     names = getattr(model, "feature_names_in_", None)
     told = [f"The model reads {n_features:,} columns" + ("." if names is None else ": ")]
     if names is not None:
-        told.append(_named(names) + ".")
+        told.append(_named(names))
     if is_classifier(model):
         told.append(f" It predicts one of {len(model.classes_):,} classes: ")
-        told.append(_named(model.classes_.tolist()) + ".")
+        told.append(_named(model.classes_.tolist()))
     else:
         told.append(" It predicts a number.")
     return "".join(told)
@@ -180,10 +180,7 @@ def _columns(model: Any) -> str:
 
 def _named(names: Sequence[Any]) -> str:
     """The first of some names, and how many more there are."""
-    shown = [_plain(one_line(str(name))) for name in names[:_MOST_NAMED]]
-    if len(names) > _MOST_NAMED:
-        shown.append(f"{len(names) - _MOST_NAMED:,} more")
-    return ", ".join(shown)
+    return sentences.named([_plain(one_line(name)) for name in names], _MOST_NAMED) + "."
 
 
 def _decider(model: Any) -> Any:
@@ -230,14 +227,9 @@ def _use(model: Any, title: str) -> str:
 
 def _fenced(text: str, language: str) -> str:
     # A name in the text may hold a fence of its own.
-    longest = max((len(found) for found in _runs(str(text))), default=0)
+    longest = max(map(len, re.findall("`+", str(text))), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
-
-
-def _runs(text: str) -> Iterator[str]:
-    """Runs of back quotes."""
-    return (found.group() for found in re.finditer("`+", text))
 
 
 def _plain(text: str) -> str:
