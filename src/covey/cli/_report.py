@@ -52,7 +52,7 @@ def report(
 
     from covey.cli import _models as models
     from covey.cli._fit_summary import show_answers
-    from covey.cli._problem import check_column
+    from covey.cli._problem import check_column, row_hashes
     from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
@@ -68,7 +68,8 @@ def report(
     classes, numbers = getattr(fitted, "classes_", None), models.number_columns(fitted)
     if classes is not None and np.issubdtype(classes.dtype, np.number):
         numbers.add(target)
-    frame = read_table(table, numbers, labels=[target], formats=models.formats_of(fitted))
+    formats = fitted.preparation_.number_formats_
+    frame = read_table(table, numbers, labels=[target], formats=formats)
     check_column(frame, target, "--target")
     if name is not None:
         check_column(frame, name, "--id")
@@ -76,7 +77,8 @@ def report(
     frame, truth = _known_rows(frame, target, classes, console)
     caution = None
     if hasattr(fitted, "seen_"):
-        again = int(np.isin(models.fingerprints(fitted, frame), fitted.seen_).sum())
+        hashes = row_hashes(frame, fitted.preparation_.kinds_)
+        again = int(np.isin(hashes, fitted.seen_).sum())
         if again:
             rows = f"{again:,} of these {len(frame):,} rows were fitted on"
             console.note(f"{rows}: the report flatters.")
