@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import time as clock
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from covey.cli import _decide as decide
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
-
-if TYPE_CHECKING:
-    from covey.cli._evaluate import Judged
-    from covey.cli._problem import Problem
 
 # What a flock may have at most that is to fit on a page.
 _SIMPLE = {"max_members": 3, "max_features": 5}
@@ -130,9 +126,11 @@ def fit(
     is, is what models that are fitted in the same way without some rows reach on these, beside
     the commonest class (or the mean) and a tuned linear model. Ctrl-C keeps what is finished.
     """
+    from covey.cli import _evaluate as evaluating
     from covey.cli._fit_summary import show_fit
     from covey.cli._fitting import checked_limits, checked_search, flock
     from covey.cli._models import keep_evaluation, save_model
+    from covey.cli._problem import read_problem
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
 
@@ -141,7 +139,19 @@ def fit(
         **checked_limits(max_features, max_members, max_terms),
         **checked_search(members, time_limit),
     }
-    _check_kind(linear, simple, limits, fuser, effort, checkpoint)
+    if simple and fuser:
+        raise CommandError(
+            "--simple: it is for the search, which --fuser replaces by Algorithm 1; leave one of "
+            "them out."
+        )
+    of_flocks = {"simple": simple, "fuser": fuser, "effort": effort != "balanced"}
+    of_flocks["checkpoint"] = checkpoint
+    given = [*limits, *(option for option, one in of_flocks.items() if one)]
+    if linear and given:
+        raise CommandError(
+            f"--{given[0].replace('_', '-')}: it is for flocks, and --linear takes none; leave "
+            "one of them out."
+        )
     decision = decide.decision_wanted(threshold, find, costs, label)
     if decision and (linear or engine == "dask"):
         raise CommandError(
@@ -180,11 +190,33 @@ def fit(
     elif scheduler is not None:
         raise CommandError("--scheduler: it is for --engine dask, which is not given.")
     else:
-        problem, found, files = _fitted(
-            *(console, table, target, linear, simple, limits, decision, checkpoint),
-            how_to_search,
-            reading,
+        problem = read_problem(table, target, console, **reading)
+        how_to_decide = decide.for_problem(decision, problem) if decision else None
+        rivals, line = evaluating.simplest(problem), evaluating.linear(problem, seed)
+        if linear:
+            ((name, learner),) = line.items()
+        else:
+            given = {**_SIMPLE, **limits} if simple else limits
+            name, learner = "flock", flock(problem, limits=given, **how_to_search)
+            rivals.update(line)
+        full = {option: limits[option] for option in limits if option not in _SIMPLE}
+        splits, how = evaluating.make_splits(problem, seed)
+        # A file for each part's flock, and one for that of all rows.
+        files = [*(f"{checkpoint}.{part}" for part in range(1, len(splits) + 1)), checkpoint]
+        files = files if checkpoint else []
+        found = evaluating.fitted_and_judged(
+            *(console, problem, name, learner, rivals, splits, how, seed),
+            full=flock(problem, limits=full, **how_to_search) if simple else None,
+            files=files or None,
         )
+        if not found.is_whole:
+            console.note(
+                "Stopped: the model is the best that was found by then. Rows by which it is "
+                f"judged: {found.how}."
+            )
+        if how_to_decide:
+            made = decide.set_decision(found.model, how_to_decide, found.held_out)
+            console.note(made.sentence())
         rows, n_rows = problem.table[list(problem.kinds)], len(problem.y)
         rows = rows if found.held_out is None else rows.iloc[found.held_out.rows]
     evaluation = evaluate(
@@ -214,84 +246,6 @@ def fit(
     )
     if not found.is_whole:
         raise typer.Exit(130)
-
-
-def _check_kind(
-    linear: bool,
-    simple: bool,
-    limits: dict[str, Any],
-    fuser: str | None,
-    effort: str,
-    checkpoint: str | None,
-) -> None:
-    """Refuse options that say nothing about the kind of model that is wanted."""
-    if simple and fuser:
-        raise CommandError(
-            "--simple: it is for the search, which --fuser replaces by Algorithm 1; leave one of "
-            "them out."
-        )
-    if not linear:
-        return
-    given = [*limits, *(["simple"] if simple else []), *(["fuser"] if fuser else [])]
-    given += ["effort"] if effort != "balanced" else []
-    given += ["checkpoint"] if checkpoint else []
-    if given:
-        raise CommandError(
-            f"--{given[0].replace('_', '-')}: it is for flocks, and --linear takes none; leave "
-            "one of them out."
-        )
-
-
-def _fitted(
-    console: Console,
-    path: str,
-    target: str,
-    linear: bool,
-    simple: bool,
-    limits: dict[str, Any],
-    decision: dict[str, Any] | None,
-    checkpoint: str | None,
-    how_to_search: dict[str, Any],
-    reading: dict[str, Any],
-) -> tuple[Problem, Judged, list[str]]:
-    """Read a table, fit on all rows, and judge by rows held out; return the checkpoints, too."""
-    from covey.cli import _evaluate as evaluating
-    from covey.cli._fitting import flock
-    from covey.cli._problem import read_problem
-
-    seed = how_to_search["seed"]
-    problem = read_problem(path, target, console, **reading)
-    how_to_decide = decide.for_problem(decision, problem) if decision else None
-    rivals, full = evaluating.simplest(problem), None
-    if linear:
-        ((name, learner),) = evaluating.linear(problem, seed).items()
-    else:
-        given = {**_SIMPLE, **limits} if simple else limits
-        name, learner = "flock", flock(problem, limits=given, **how_to_search)
-        rivals.update(evaluating.linear(problem, seed))
-    if simple:
-        others = {option: limits[option] for option in limits if option not in _SIMPLE}
-        full = flock(problem, limits=others, **how_to_search)
-    splits, how = evaluating.make_splits(problem, seed)
-    # A file for each part's flock, and one for that of all rows.
-    files = (
-        [f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)] if checkpoint else []
-    )
-    files += [checkpoint] if checkpoint else []
-    found = evaluating.fitted_and_judged(
-        *(console, problem, name, learner, rivals, splits, how, seed),
-        full=full,
-        files=files or None,
-    )
-    if not found.is_whole:
-        console.note(
-            "Stopped: the model is the best that was found by then. Rows by which it is judged: "
-            f"{found.how}."
-        )
-    if how_to_decide:
-        made = decide.set_decision(found.model, how_to_decide, found.held_out)
-        console.note(made.sentence())
-    return problem, found, files
 
 
 def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:
