@@ -369,13 +369,13 @@ def is_regression(
     if numeric and (task == "numbers" or (task == "auto" and n_values > many)):
         if task == "auto":
             note(
-                f"{target}: {n_values} different numbers look like a quantity, so the model "
+                f"{target}: {n_values:,} different numbers look like a quantity, so the model "
                 "predicts numbers (--task classes says otherwise)."
             )
         return True
     if n_values == n_rows or n_values > max(MOST_CLASSES, n_rows // 2):
         raise CommandError(
-            f"the target {target!r} has {n_values} different values in {n_rows} rows: that "
+            f"the target {target!r} has {n_values:,} different values in {n_rows:,} rows: that "
             f"names rows rather than classes; give another target"
             f"{', or --task numbers for regression' if numeric else ''}."
         )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import norm
 
 from covey._intervals import Interval
-from covey._number_words import cell, day, listed, percent, quoted
+from covey._number_words import cell, day, digits_of, listed, percent, quoted, range_words
 from covey.evaluation._held_out import HeldOut, plain_label
 from covey.evaluation._record import Column, Effect, Part, Remark
-from covey.evaluation._sentences import range_words
 from covey.inspection import column_effect, column_importance
 from covey.inspection._effects import ColumnEffect
 from covey.inspection._importance import Importance
@@ -70,7 +69,7 @@ def columns(
     found = importance_of(model, table, held_out)
     known = {one["column"]: one for one in (_health(table) if health is None else health)}
     place_of = {} if found is None else {name: k for k, name in enumerate(found.columns)}
-    order, remarks = range(len(table.names)), []
+    order, remarks, told = range(len(table.names)), [], 0
     if found is not None:
         loss = [found.loss[place_of[name]] if name in place_of else 0.0 for name in table.names]
         order = np.argsort(-np.round(loss, 12), kind="stable").tolist()
@@ -94,7 +93,11 @@ def columns(
                 "points": float(found.points[k]),
                 "together": [found.columns[one] for one in together],
             }
-        if rank < _MOST_EFFECTS and more["share"] > 0:
+        # The first ones, and those that are told of since they count by more than their error.
+        loss = more.get("loss")
+        is_told = loss is not None and not loss.high > 3 * loss.value
+        told += is_told
+        if more["share"] > 0 and (told - 1 if is_told else rank) < _MOST_EFFECTS:
             more["effect"], codes = _effect(model, table, position, held_out)
             if codes:
                 remarks.append(_code_remark(name, codes))
@@ -152,7 +155,7 @@ def _spread(table: Table, position: int) -> tuple[str, list[int]]:
         frequent, times = Counter(map(str, present)).most_common(1)[0]
         return f"{quoted(frequent, 24)} {percent(times / len(present))}", []
     numbers = present.to_numpy(np.float64)
-    show, low, high = day if kind == "date" else cell, numbers.min(), numbers.max()
+    show, low, high = _shown(kind, numbers), numbers.min(), numbers.max()
     if low == high:
         return f"always {show(low)}", []
     bins = np.histogram(numbers, bins=16, range=(low, high))[0].tolist()
@@ -268,9 +271,19 @@ def _parts(kind: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
         for label in values.value_counts().index[:_MOST_NAMED]:
             yield f"is {quoted(label, 30)}", (text == str(label)) & ~gaps
         return
-    show = day if kind == "date" else cell
-    for low, high, rows in quarters(values.to_numpy(np.float64)):
-        yield f"is {range_words(low, high, show)}", rows
+    numbers = values.to_numpy(np.float64)
+    show = _shown(kind, numbers)
+    for low, high, rows in quarters(numbers):
+        one = numbers[rows].min() == numbers[rows].max()
+        yield f"is {show(numbers[rows][0]) if one else range_words(low, high, show)}", rows
+
+
+def _shown(kind: str, numbers: np.ndarray) -> Callable[[float], str]:
+    """How values of a column are written: dates as days, numbers so that they differ."""
+    if kind == "date":
+        return day
+    known = numbers[np.isfinite(numbers)].tolist() or [0.0]
+    return partial(cell, digits=digits_of(min(known), max(known)))
 
 
 def quarters(numbers: np.ndarray) -> Iterator[tuple[float | None, float | None, np.ndarray]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from covey._number_words import named
 from covey._plain_words import plain_words
 from covey.members._views import missing_entries
 
@@ -95,9 +95,10 @@ def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
         present = set(columns)
         missing = [repr(str(column)) for column in known if column not in present]
         if missing:
+            what = "column" if len(missing) == 1 else "columns"
             raise ValueError(
-                f"X lacks the {'column' if len(missing) == 1 else 'columns'} {_some(missing)} "
-                "that the model was fitted on; give all of its columns."
+                f"X lacks the {what} {named(missing, _MOST_NAMED)} that the model was fitted on; "
+                "give all of its columns."
             )
     wanted = getattr(whole, "n_features_in_", None)
     if wanted is not None and columns is None and shape[1] != wanted:
@@ -128,8 +129,8 @@ def _checked_y(y: Any, n_rows: int, classes: np.ndarray | None) -> np.ndarray:
     unknown = sorted({repr(label) for label in y.tolist() if label not in known})
     if unknown:
         raise ValueError(
-            f"y holds {_some(unknown)}, which the model was not trained on; its "
-            f"classes are {_some(list(map(repr, known)))}."
+            f"y holds {named(unknown, _MOST_NAMED)}, which the model was not trained on; its "
+            f"classes are {named([*map(repr, known)], _MOST_NAMED)}."
         )
     return y
 
@@ -144,11 +145,6 @@ def checked_row_names(row_names: Any, X: Any, n_rows: int) -> list[str]:
             f"row_names has {len(names)} names, but X has {n_rows} rows; give one name a row."
         )
     return names
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:

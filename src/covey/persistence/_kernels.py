@@ -15,9 +15,9 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, SVR
 
-from covey.members._stored import check_names
+from covey._state import Sizes
+from covey.members._stored import OfTable, check_names
 from covey.persistence._errors import NotCoveredError
-from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
 from covey.persistence._stand_ins import check_classes, classes_of, stand_in
@@ -40,7 +40,7 @@ def _write_machine(model: Any, out: Writer) -> dict[str, Any]:
     if model._sparse:
         raise NotCoveredError(f"a {type(model).__name__} of sparse rows")
     return {
-        **write_features(model, out),
+        **out.fields(model, OfTable),
         "classes": out.labels(getattr(model, "classes_", None)),
         "support": out.array(model.support_.astype(np.int64), "whole"),
         "vectors": out.array(model.support_vectors_),
@@ -69,7 +69,8 @@ def _read_machine(model: Any, node: Node) -> None:
 
 def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: Node) -> None:
     cls = type(model)
-    n_features = read_features(model, node)
+    node.fields(OfTable, Sizes(model))
+    n_features = model.n_features_in_
     vectors = node.array("vectors", (None, n_features), low=-_FARTHEST, high=_FARTHEST)
     n_vectors = len(vectors)
     n_rows = node.whole("n_rows", 1, 2**31 - 1)
@@ -104,31 +105,33 @@ def _why_not_calibrated(model: CalibratedClassifierCV) -> str | None:
 def _write_calibrated(model: CalibratedClassifierCV, out: Writer) -> dict[str, Any]:
     check_classes(model)
     return {
-        **write_features(model, out),
+        **out.fields(model, OfTable),
         "classes": out.labels(model.classes_),
         "models": out.models(one.estimator for one in model.calibrated_classifiers_),
-        "sigmoids": [
-            out.array(np.array([[each.a_, each.b_] for each in one.calibrators]))
-            for one in model.calibrated_classifiers_
-        ],
+        "sigmoids": out.array(
+            [
+                [[each.a_, each.b_] for each in one.calibrators]
+                for one in model.calibrated_classifiers_
+            ]
+        ),
     }
 
 
 def _read_calibrated(model: CalibratedClassifierCV, node: Node) -> None:
     classes = classes_of(model, node)
     with stand_in(model, classes, estimator=GaussianNB(), cv=2, ensemble=False):
-        n_features = read_features(model, node)
+        node.fields(OfTable, Sizes(model))
         models = node.models("models")
         node.check(models, "models", "are missing.")
         (one,) = model.calibrated_classifiers_
         calibrated = []
-        for place, (fitted, sigmoids) in enumerate(
-            zip(models, node.arrays("sigmoids", len(models), (None, 2)), strict=True)
-        ):
+        n_sigmoids = 1 if len(classes) == 2 else len(classes)
+        shape = (len(models), n_sigmoids, 2)
+        every = node.array("sigmoids", shape, low=-_FARTHEST, high=_FARTHEST).tolist()
+        for place, (fitted, sigmoids) in enumerate(zip(models, every, strict=True)):
             own = getattr(fitted, "classes_", np.empty(0))
             width = getattr(fitted, "n_features_in_", None)
-            proper = np.array_equal(own, classes) and width == n_features
-            proper = proper and len(sigmoids) == (1 if len(classes) == 2 else len(classes))
+            proper = np.array_equal(own, classes) and width == model.n_features_in_
             node.check(proper, f"models.{place}", "does not fit the classes.")
             check_names(model, fitted)
             made = copy(one)

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from covey.members._stored import try_row
+from covey._state import Sizes
+from covey.members._stored import OfTable, try_row
 from covey.persistence._errors import NotCoveredError, damaged
-from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
@@ -44,12 +44,13 @@ def _write_neighbors(model: Any, out: Writer) -> dict[str, Any]:
         target["numbers"] = out.array(np.asarray(model._y, dtype=np.float64))
     dense = isinstance(model._fit_X, np.ndarray)
     points = np.asarray(model._fit_X, dtype=np.float64) if dense else model._fit_X
-    return {**write_features(model, out), "points": out.matrix(points), **target}
+    return {**out.fields(model, OfTable), "points": out.matrix(points), **target}
 
 
 def _read_neighbors(model: Any, node: Node) -> None:
     named = type(model)()
-    n_features = read_features(named, node)
+    node.fields(OfTable, Sizes(named))
+    n_features = named.n_features_in_
     points = node.matrix("points", (None, n_features), _FARTHEST)
     y = _read_target(node, points.shape[0], is_classifier(model))
     proper = type(model.n_neighbors) is int and 1 <= model.n_neighbors <= len(y)

@@ -35,11 +35,10 @@ _DECLARED = {
 _HOMES = {
     "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": (
-        "GaussianNB LinearRegression LogisticRegression MultiOutputClassifier "
-        "MultiOutputRegressor MultinomialNB Ridge RidgeCV StandardScaler"
+        "FrozenEstimator GaussianNB LinearRegression LogisticRegression MultiOutputClassifier "
+        "MultiOutputRegressor MultinomialNB Pipeline Ridge RidgeCV StandardScaler"
     ),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_pipelines": "FrozenEstimator Pipeline",
     "_tables": "TableClassifier TableRegressor TablePreparation",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
@@ -55,7 +54,6 @@ HOMES = {
 }
 # Classes within models whose functions are written by hand.
 _BY_HAND = {
-    "Importance": "_importance",
     "Preparation": "_preparations",
     "SeenColumns": "_seen",
 }

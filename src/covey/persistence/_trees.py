@@ -27,8 +27,9 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from covey._state import Sizes
+from covey.members._stored import OfTable
 from covey.persistence._errors import NotCoveredError
-from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
 from covey.persistence._stand_ins import check_classes, classes_of, stand_in
@@ -142,7 +143,7 @@ def _write_forest(model: Any, out: Writer) -> dict[str, Any]:
         raise NotCoveredError("trees of an unknown version of scikit-learn")
     nodes = [state["nodes"] for state in states]
     return {
-        **write_features(model, out),
+        **out.fields(model, OfTable),
         "classes": out.labels(getattr(model, "classes_", None)),
         "max_features": int(trees[0].max_features_),
         **_write_nodes(nodes, _OF_NODES, "feature", model.n_features_in_, out),
@@ -158,7 +159,8 @@ def _read_forest(model: Any, node: Node) -> None:
 
 
 def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node: Node) -> None:
-    n_features = read_features(model, node)
+    node.fields(OfTable, Sizes(model))
+    n_features = model.n_features_in_
     first = _trees_of(model)[0]
     first.n_features_in_ = n_features
     first.max_features_ = node.whole("max_features", 1, n_features)
@@ -228,7 +230,7 @@ def _write_boosting(model: Any, out: Writer) -> dict[str, Any]:
     if unknown or getattr(model, "is_categorical_", None) is not None:
         raise NotCoveredError(f"a {type(model).__name__} of columns that are categories")
     return {
-        **write_features(model, out),
+        **out.fields(model, OfTable),
         "classes": out.labels(getattr(model, "classes_", None)),
         "baseline": out.array(model._baseline_prediction),
         "train_score": out.array(model.train_score_),
@@ -247,7 +249,8 @@ def _read_boosting(model: Any, node: Node) -> None:
 
 
 def _replace_stages(model: Any, node: Node) -> None:
-    n_features = read_features(model, node)
+    node.fields(OfTable, Sizes(model))
+    n_features = model.n_features_in_
     shape = np.shape(model._baseline_prediction)
     model._baseline_prediction = node.array(
         "baseline", shape, low=-_LARGEST_LEAF, high=_LARGEST_LEAF

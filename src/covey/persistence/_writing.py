@@ -46,7 +46,7 @@ class Writer:
         return {
             name.strip("_"): own.write(own.of(owner, name), self)
             for name, kind in stored_fields(cls).items()
-            if (own := kind.for_(owner)) is not None
+            if kind.is_written and (own := kind.for_(owner)) is not None
         }
 
     def record(self, value: Any) -> dict[str, Any]:
