@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -31,21 +31,19 @@ def compare(
     table: options.Table,
     target: options.Target,
     sheet: options.Sheet = None,
-    models: Annotated[
+    models: options.option(
         list[str] | None,
-        typer.Option(
-            "--models", metavar="NAME", help="Only those whose names hold this; repeatable."
-        ),
-    ] = None,
-    more: Annotated[
+        "Only those whose names hold this; repeatable.",
+        "--models",
+        metavar="NAME",
+    ) = None,
+    more: options.option(
         list[str] | None,
-        typer.Option(
-            "--with",
-            metavar="NAME",
-            help="A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
-            "repeatable. LightGBM is there by itself where it is installed.",
-        ),
-    ] = None,
+        "A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
+        "repeatable. LightGBM is there by itself where it is installed.",
+        "--with",
+        metavar="NAME",
+    ) = None,
     group: options.Group = None,
     time: options.Time = None,
     drop: options.Drop = None,

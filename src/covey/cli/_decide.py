@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from covey.cli import _options as options
 from covey.cli._console import CommandError
 
 if TYPE_CHECKING:
@@ -14,37 +13,29 @@ if TYPE_CHECKING:
     from covey.cli._problem import Problem
     from covey.evaluation._held_out import HeldOut
 
-Threshold = Annotated[
+Threshold = options.option(
     float | None,
-    typer.Option(
-        metavar="CHANCE",
-        help="Predict a class wherever its probability is at least this (0.12); else the most "
-        "probable of the others. --class says which.",
-    ),
-]
-Find = Annotated[
+    "Predict a class wherever its probability is at least this (0.12); else the most "
+    "probable of the others. --class says which.",
+    metavar="CHANCE",
+)
+Find = options.option(
     str | None,
-    typer.Option(
-        metavar="SHARE",
-        help="The threshold that finds such a share of a class (80%), on rows held out.",
-    ),
-]
-Costs = Annotated[
+    "The threshold that finds such a share of a class (80%), on rows held out.",
+    metavar="SHARE",
+)
+Costs = options.option(
     list[str] | None,
-    typer.Option(
-        metavar="CLASS=NUMBER",
-        help="What it costs to miss a row of a class (yes=20; 1 for the others): the class of the "
-        "smallest expected cost is predicted; repeatable.",
-    ),
-]
-Class = Annotated[
+    "What it costs to miss a row of a class (yes=20; 1 for the others): the class of the "
+    "smallest expected cost is predicted; repeatable.",
+    metavar="CLASS=NUMBER",
+)
+Class = options.option(
     str | None,
-    typer.Option(
-        "--class",
-        metavar="NAME",
-        help="The class of --threshold or --find; of two classes by default the rarer one.",
-    ),
-]
+    "The class of --threshold or --find; of two classes by default the rarer one.",
+    "--class",
+    metavar="NAME",
+)
 
 
 def decision_wanted(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
@@ -19,26 +17,19 @@ EXAMPLE = (
 def explain(
     model: options.Model,
     table: options.Table,
-    row: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="Which row; 1 is the first of the table.")
-    ],
+    row: options.option(int, "Which row; 1 is the first of the table.", min=1, metavar="NUMBER"),
     sheet: options.Sheet = None,
-    html: Annotated[
+    html: options.option(
+        str | None, "Write a page with bars and what-if sliders, too.", metavar="FILE.html"
+    ) = None,
+    fixed: options.option(
+        list[str] | None, "A column that cannot change; repeatable.", metavar="COLUMN"
+    ) = None,
+    to: options.option(
         str | None,
-        typer.Option(metavar="FILE.html", help="Write a page with bars and what-if sliders, too."),
-    ] = None,
-    fixed: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column that cannot change; repeatable."),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ANSWER",
-            help="The class, or the number, that a change should lead to; by default any other "
-            "class.",
-        ),
-    ] = None,
+        "The class, or the number, that a change should lead to; by default any other class.",
+        metavar="ANSWER",
+    ) = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -28,65 +28,49 @@ def fit(
     table: options.Table,
     target: options.Target,
     sheet: options.Sheet = None,
-    model: Annotated[
-        str, typer.Option(metavar="FILE", help="Where to save the model.")
-    ] = "flock.covey",
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Write a report, on rows held out.")
-    ] = None,
-    effort: Annotated[
-        Literal["fast", "balanced", "best"], typer.Option(help="How long to search.")
-    ] = "balanced",
-    members: Annotated[
+    model: options.option(str, "Where to save the model.", metavar="FILE") = "flock.covey",
+    report: options.option(
+        str | None, "Write a report, on rows held out.", metavar="FILE.html"
+    ) = None,
+    effort: options.option(
+        Literal["fast", "balanced", "best"], "How long to search."
+    ) = "balanced",
+    members: options.option(
         Literal["linear", "mixed"] | None,
-        typer.Option(
-            help="linear: members that can be read. mixed: boosting, extra trees, kernel machines "
-            "and neighbors beside them, where they help. By default linear, or mixed with "
-            "--effort best.",
-            show_default=False,
-        ),
-    ] = None,
-    time_limit: Annotated[
+        "linear: members that can be read. mixed: boosting, extra trees, kernel machines "
+        "and neighbors beside them, where they help. By default linear, or mixed with "
+        "--effort best.",
+        show_default=False,
+    ) = None,
+    time_limit: options.option(
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="About how long one fit may search; the best flock found by then is taken. There "
-            "is a fit for each part of the rows that is held out, and one for all rows.",
-        ),
-    ] = None,
-    fuser: Annotated[
+        "About how long one fit may search; the best flock found by then is taken. There "
+        "is a fit for each part of the rows that is held out, and one for all rows.",
+        metavar="SECONDS",
+    ) = None,
+    fuser: options.option(
         str | None,
-        typer.Option(
-            metavar="RULE",
-            help="Instead of the search, grow members by the paper's Algorithm 1 and fuse them "
-            "by a rule: product, mean, majority, median, gate, ...",
-        ),
-    ] = None,
+        "Instead of the search, grow members by the paper's Algorithm 1 and fuse them "
+        "by a rule: product, mean, majority, median, gate, ...",
+        metavar="RULE",
+    ) = None,
     max_features: options.MaxFeatures = None,
     max_members: options.MaxMembers = None,
     max_terms: options.MaxTerms = None,
-    simple: Annotated[
+    simple: options.option(
         bool,
-        typer.Option(
-            "--simple",
-            help="A flock that fits on a page: at most 3 members of 5 features each (or what the "
-            "options above say). What that costs against a full flock is printed.",
-        ),
-    ] = False,
-    linear: Annotated[
-        bool,
-        typer.Option(
-            "--linear",
-            help="No flock: save the tuned linear model that flocks are compared with.",
-        ),
-    ] = False,
-    checkpoint: Annotated[
+        "A flock that fits on a page: at most 3 members of 5 features each (or what the "
+        "options above say). What that costs against a full flock is printed.",
+        "--simple",
+    ) = False,
+    linear: options.option(
+        bool, "No flock: save the tuned linear model that flocks are compared with.", "--linear"
+    ) = False,
+    checkpoint: options.option(
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keep what is done: after a kill, the same command goes on from there.",
-        ),
-    ] = None,
+        "Keep what is done: after a kill, the same command goes on from there.",
+        metavar="FILE",
+    ) = None,
     threshold: decide.Threshold = None,
     find: decide.Find = None,
     costs: decide.Costs = None,
@@ -97,24 +81,20 @@ def fit(
     keep: options.Keep = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
-    engine: Annotated[
+    engine: options.option(
         Literal["plain", "dask"],
-        typer.Option(
-            help="dask: a table beyond memory, or on a cluster; TABLE may then be a folder, "
-            "a pattern such as 'rows/*.parquet', or an address such as s3://...",
-        ),
-    ] = "plain",
-    scheduler: Annotated[
+        "dask: a table beyond memory, or on a cluster; TABLE may then be a folder, "
+        "a pattern such as 'rows/*.parquet', or an address such as s3://...",
+    ) = "plain",
+    scheduler: options.option(
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="With --engine dask: where the cluster's scheduler is, such as "
-            "tcp://10.0.0.1:8786; by default the work is done on this machine, block by block.",
-        ),
-    ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="More numbers: losses, times, all columns.")
-    ] = False,
+        "With --engine dask: where the cluster's scheduler is, such as "
+        "tcp://10.0.0.1:8786; by default the work is done on this machine, block by block.",
+        metavar="ADDRESS",
+    ) = None,
+    verbose: options.option(
+        bool, "More numbers: losses, times, all columns.", "--verbose"
+    ) = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

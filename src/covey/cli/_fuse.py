@@ -36,24 +36,17 @@ def fuse(
             help="Predictions: one column a class, or a column 'prediction' of labels or numbers.",
         ),
     ],
-    rule: Annotated[
+    rule: options.option(
         str,
-        typer.Option(
-            help="mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
-            "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
-            "fused by mean, median or trimmed_mean, or with --truth by linear_stacking."
-        ),
-    ] = "mean",
-    identifier: Annotated[
-        str | None,
-        typer.Option("--id", metavar="COLUMN", help="Align rows by this column, not by position."),
-    ] = None,
-    truth: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A table with the true values.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the true values.")
-    ] = None,
+        "mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
+        "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
+        "fused by mean, median or trimmed_mean, or with --truth by linear_stacking.",
+    ) = "mean",
+    identifier: options.option(
+        str | None, "Align rows by this column, not by position.", "--id", metavar="COLUMN"
+    ) = None,
+    truth: options.option(str | None, "A table with the true values.", metavar="FILE") = None,
+    target: options.option(str | None, "The column of the true values.", metavar="COLUMN") = None,
     task: options.Task = "auto",
     out: options.Out = None,
     raw: options.Raw = False,

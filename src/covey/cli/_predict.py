@@ -6,9 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from covey.cli import _console
 from covey.cli import _decide as decide
@@ -32,34 +30,29 @@ def predict(
     table: options.Table,
     sheet: options.Sheet = None,
     out: options.Out = None,
-    proba: Annotated[bool, typer.Option("--proba", help="A column of each class.")] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="What speaks for and against it, and who decided.")
-    ] = False,
-    level: Annotated[
+    proba: options.option(bool, "A column of each class.", "--proba") = False,
+    explain: options.option(
+        bool, "What speaks for and against it, and who decided.", "--explain"
+    ) = False,
+    level: options.option(
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="The classes that a row may have, or bounds of its number: such a share of rows "
-            "(0.9) has the truth in there.",
-        ),
-    ] = None,
-    reject: Annotated[
+        "The classes that a row may have, or bounds of its number: such a share of rows "
+        "(0.9) has the truth in there.",
+        metavar="SHARE",
+    ) = None,
+    reject: options.option(
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Leave such a share of rows (0.1), of which the model is least sure, to a "
-            "person: they get no prediction.",
-        ),
-    ] = None,
+        "Leave such a share of rows (0.1), of which the model is least sure, to a "
+        "person: they get no prediction.",
+        metavar="SHARE",
+    ) = None,
     threshold: decide.Threshold = None,
     find: decide.Find = None,
     costs: decide.Costs = None,
     label: decide.Class = None,
-    copy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Copy a column of the table; repeatable."),
-    ] = None,
+    copy: options.option(
+        list[str] | None, "Copy a column of the table; repeatable.", metavar="COLUMN"
+    ) = None,
     raw: options.Raw = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,

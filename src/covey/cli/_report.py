@@ -5,9 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
@@ -28,18 +26,14 @@ EXAMPLE = (
 def report(
     model: options.Model,
     table: options.Table,
-    out: Annotated[str, typer.Option(metavar="FILE.html", help="Where to write it.")],
+    out: options.option(str, "Where to write it.", metavar="FILE.html"),
     sheet: options.Sheet = None,
-    target: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The true values; by default the model's target."),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--id", metavar="COLUMN", help="What names the rows; by default they are counted."
-        ),
-    ] = None,
+    target: options.option(
+        str | None, "The true values; by default the model's target.", metavar="COLUMN"
+    ) = None,
+    name: options.option(
+        str | None, "What names the rows; by default they are counted.", "--id", metavar="COLUMN"
+    ) = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -99,10 +99,11 @@ def dots(held_out: HeldOut) -> list[tuple[str, float, float]]:
     ]
 
 
-def thresholds(held_out: HeldOut) -> list[Threshold]:
+def thresholds(held_out: HeldOut, decision: Any = None) -> list[Threshold]:
     """What is found, and how many alarms are false, if a class is called from a chance on.
 
-    The class that a reader looks out for comes first: the rare one, or the rarest.
+    The class that a reader looks out for comes first: the rare one, or the rarest. ``decision`` is
+    how the model decides, if not for the most probable class.
     """
     sizes = np.bincount(held_out.codes[held_out.codes >= 0], minlength=len(held_out.classes))
     shown = [int(k) for k in np.argsort(-sizes, kind="stable") if 0 < sizes[k] < len(held_out.y)]
@@ -117,16 +118,17 @@ def thresholds(held_out: HeldOut) -> list[Threshold]:
             plain_label(held_out.classes[code]),
             held_out.predictions[:, code],
             held_out.codes == code,
+            0.5 if decision is None or decision.code != code else decision.threshold,
         )
         for code in shown
     ]
 
 
-def _threshold(label: Any, scores: np.ndarray, is_class: np.ndarray) -> Threshold:
+def _threshold(label: Any, scores: np.ndarray, is_class: np.ndarray, chosen: float) -> Threshold:
     wanted = np.append(
         np.linspace(0.0, 1.0, _STEPS + 1), np.quantile(scores, np.linspace(0, 1, _QUANTILES + 1))
     )
-    at = np.unique(np.round(np.clip(wanted, 0.0, 1.0), 4))
+    at = np.unique(np.round(np.clip(np.append(wanted, chosen), 0.0, 1.0), 4))
     own, others = np.sort(scores[is_class]), np.sort(scores[~is_class])
     found, false = (len(some) - np.searchsorted(some, at) for some in (own, others))
     alarms = int(np.argmin(np.abs(found + false - _ALARMS_A_ROW * len(own))))
@@ -137,7 +139,7 @@ def _threshold(label: Any, scores: np.ndarray, is_class: np.ndarray) -> Threshol
         at.tolist(),
         found.tolist(),
         false.tolist(),
-        int(np.argmin(np.abs(at - 0.5))),
+        int(np.argmin(np.abs(at - chosen))),
         alarms,
     )
 

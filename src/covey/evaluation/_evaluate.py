@@ -124,14 +124,16 @@ def evaluate(
         return found
     order = [table.names.index(one.name) for one in found.columns if one.share is not None]
     return replace(
-        judged(found, held_out, known),
+        judged(found, held_out, known, getattr(model, "decision_", None)),
         parts=worst_parts(table, order, held_out.errors),
         wrong=_errors.wrong_rows(model, table, held_out),
         n_wrong=int((held_out.errors > 0).sum()),
     )
 
 
-def judged(found: Evaluation, held_out: HeldOut, known: Sequence[Score] = ()) -> Evaluation:
+def judged(
+    found: Evaluation, held_out: HeldOut, known: Sequence[Score] = (), decision: Any = None
+) -> Evaluation:
     """An evaluation with what rows held out say of how right, how sure and how wrong it is."""
     own, *others = held_out.models
     scores = [held_out.score(one) for one in held_out.models]
@@ -153,7 +155,7 @@ def judged(found: Evaluation, held_out: HeldOut, known: Sequence[Score] = ()) ->
             "by_class": held_out.by_class(),
             "confusion": held_out.confusion.tolist(),
             "calibration": _errors.calibration(held_out),
-            "thresholds": _errors.thresholds(held_out),
+            "thresholds": _errors.thresholds(held_out, decision),
             "rare": None if held_out.rare is None else held_out.labels[held_out.rare],
         }
     return replace(

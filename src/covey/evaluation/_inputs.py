@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._number_words import named
 from covey._plain_words import plain_words
-from covey.members._views import missing_entries
 
 # How many unknown labels or missing columns a sentence names.
 _MOST_NAMED = 3
@@ -110,12 +109,14 @@ def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
 
 def _checked_y(y: Any, n_rows: int, classes: np.ndarray | None) -> np.ndarray:
     """The true labels, all of them known to the model, or finite numbers; one a row."""
+    import pandas as pd
+
     y, what = column_or_1d(np.asarray(y)), "value" if classes is None else "label"
     if len(y) != n_rows:
         raise ValueError(
             f"y has {len(y)} {what}s, but X has {n_rows} rows; give one {what} a row."
         )
-    if missing_entries(y).any():
+    if pd.isna(y).any():
         raise ValueError(f"y holds missing {what}s; leave out the rows without one.")
     if classes is None:
         try:
