@@ -86,8 +86,8 @@ class Sizes:
 class Stored:
     """How one field is written and read; each kind of field is a subclass.
 
-    ``out`` is a `covey.persistence._writing.Writer` and ``node`` the
-    `covey.persistence._reading.Node` that holds the field under a name.
+    ``out`` is a `covey.persistence._writer.Writer` and ``node`` the
+    `covey.persistence._nodes.Node` that holds the field under a name.
     """
 
     def write(self, value: Any, out: Any) -> Any:

@@ -25,7 +25,7 @@ from covey._devices import to_numpy
 from covey._folds import check_groups
 from covey._state import Array, Index, Text, Told
 from covey._validation import check_number, check_sample_weight
-from covey.inspection._rows import as_model_answers, column_names, user_table
+from covey.inspection._mixing_rows import as_model_answers, column_names, user_table
 from covey.tables._categories import categorical_columns, coded
 from covey.tables._columns import feature_names
 from covey.tables._preparation import MOST_ONE_HOT, prepare

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from covey._state import has_state, stored_fields, stored_parameters
-from covey.persistence._errors import NotCoveredError, damaged
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError, damaged
+from covey.persistence._writer import Writer
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,14 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, SVR
 
+from covey._core.limits import FAR
 from covey._state import Sizes
 from covey.members._stored import OfTable, check_names
-from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import estimator_format
-from covey.persistence._reading import Node
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError
 from covey.persistence._stand_ins import check_classes, classes_of, stand_in
-from covey.persistence._writing import Writer
-
-# Squared distances, and sums of coefficients, stay finite.
-_FARTHEST = 1e100
-
+from covey.persistence._writer import Writer
 
 # -- machines -------------------------------------------------------------------------------------
 
@@ -58,9 +55,7 @@ def _read_machine(model: Any, node: Node) -> None:
     n_classes = 2 if classes is None else len(classes)
     n_pairs = n_classes * (n_classes - 1) // 2
     # The file has this many numbers, so that the stand-in is no more work than the file is long.
-    intercept = node.array(
-        "intercept", (n_pairs if cls is SVC else 1,), low=-_FARTHEST, high=_FARTHEST
-    )
+    intercept = node.array("intercept", (n_pairs if cls is SVC else 1,), low=-FAR, high=FAR)
     with stand_in(model, classes):
         _replace_vectors(model, intercept, n_classes, node)
     known = cls is SVR or model.decision_function_shape in ("ovr", "ovo")
@@ -71,7 +66,7 @@ def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: No
     cls = type(model)
     node.fields(OfTable, Sizes(model))
     n_features = model.n_features_in_
-    vectors = node.array("vectors", (None, n_features), low=-_FARTHEST, high=_FARTHEST)
+    vectors = node.array("vectors", (None, n_features), low=-FAR, high=FAR)
     n_vectors = len(vectors)
     n_rows = node.whole("n_rows", 1, 2**31 - 1)
     support = node.array("support", (n_vectors,), "whole", low=0, high=n_rows - 1)
@@ -80,7 +75,7 @@ def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: No
     fits = total == n_vectors and (cls is SVC or counts[0] == counts[1])
     node.check(fits, "n_support", "are not those of the vectors.")
     shape = (n_classes - 1, n_vectors)
-    dual = node.array("dual_coef", shape, low=-_FARTHEST, high=_FARTHEST)
+    dual = node.array("dual_coef", shape, low=-FAR, high=FAR)
     n_iter = node.array("n_iter", (len(intercept),), "whole", low=0)
     model.support_, model.support_vectors_ = support.astype(np.int32), vectors
     model._n_support = counts.astype(np.int32)
@@ -89,7 +84,7 @@ def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: No
     flipped = cls is SVC and n_classes == 2
     model.dual_coef_ = -dual if flipped else dual
     model.intercept_ = -intercept if flipped else intercept
-    model._gamma = node.number("gamma", 0.0, _FARTHEST)
+    model._gamma = node.number("gamma", 0.0, FAR)
     model.shape_fit_ = (n_rows, n_features)
     model._num_iter = n_iter.astype(np.int32)
     model.n_iter_ = model._num_iter if cls is SVC else int(n_iter[0])
@@ -127,7 +122,7 @@ def _read_calibrated(model: CalibratedClassifierCV, node: Node) -> None:
         calibrated = []
         n_sigmoids = 1 if len(classes) == 2 else len(classes)
         shape = (len(models), n_sigmoids, 2)
-        every = node.array("sigmoids", shape, low=-_FARTHEST, high=_FARTHEST).tolist()
+        every = node.array("sigmoids", shape, low=-FAR, high=FAR).tolist()
         for place, (fitted, sigmoids) in enumerate(zip(models, every, strict=True)):
             own = getattr(fitted, "classes_", np.empty(0))
             width = getattr(fitted, "n_features_in_", None)

@@ -8,15 +8,14 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from covey._core.limits import FAR
 from covey._state import Sizes
 from covey.members._stored import OfTable, try_row
-from covey.persistence._errors import NotCoveredError, damaged
 from covey.persistence._formats import estimator_format
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError, damaged
+from covey.persistence._writer import Writer
 
-# Squared distances stay finite.
-_FARTHEST = 1e100
 _METRICS = ("minkowski", "euclidean", "manhattan", "chebyshev", "cosine")
 _CHOICES = {
     "weights": ("uniform", "distance"),
@@ -51,7 +50,7 @@ def _read_neighbors(model: Any, node: Node) -> None:
     named = type(model)()
     node.fields(OfTable, Sizes(named))
     n_features = named.n_features_in_
-    points = node.matrix("points", (None, n_features), _FARTHEST)
+    points = node.matrix("points", (None, n_features), FAR)
     y = _read_target(node, points.shape[0], is_classifier(model))
     proper = type(model.n_neighbors) is int and 1 <= model.n_neighbors <= len(y)
     node.check(proper, "n_neighbors", "is more than there are rows.")
@@ -68,7 +67,7 @@ def _read_target(node: Node, n_rows: int, is_classifier: bool) -> np.ndarray:
     if not is_classifier:
         none = node.none("classes") and node.none("codes")
         node.check(none, "classes", "belong to nothing.")
-        return node.array("numbers", (n_rows,), low=-_FARTHEST, high=_FARTHEST)
+        return node.array("numbers", (n_rows,), low=-FAR, high=FAR)
     node.check(node.none("numbers"), "numbers", "belong to nothing.")
     classes = node.labels("classes")
     codes = node.array("codes", (n_rows,), "whole", low=0, high=len(classes) - 1)

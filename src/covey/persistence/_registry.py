@@ -12,10 +12,10 @@ from typing import Any
 
 from covey._state import StateError
 from covey.inspection._ranking import decision_of
-from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import Format, declared_format
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer, plain
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError
+from covey.persistence._writer import Writer, plain
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
 _DECLARED = {

@@ -27,13 +27,14 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from covey._core.limits import FAR
 from covey._state import Sizes
 from covey.members._stored import OfTable
-from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import estimator_format
-from covey.persistence._reading import Node
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError
 from covey.persistence._stand_ins import check_classes, classes_of, stand_in
-from covey.persistence._writing import Writer
+from covey.persistence._writer import Writer
 
 _LEAF = -1
 _UNUSED = -2
@@ -63,8 +64,6 @@ _OF_BOOSTING = {
 }
 # Of boosting with categories, which have bit sets and are not held.
 _OF_CATEGORIES = ("is_categorical", "bitset_idx")
-# Sums of so many leaves stay finite.
-_LARGEST_LEAF = 1e100
 _LARGEST_COUNT = 2**31
 
 
@@ -178,7 +177,7 @@ def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node
     node.check((weights > 0).all(), "weighted_n_node_samples", "are not positive.")
     node.check(columns["missing_go_to_left"].max(initial=0) <= 1, "missing_go_to_left", "is none.")
     n_values = 1 if classes is None else len(classes)
-    values = node.array("values", (len(leaf), n_values), low=-_LARGEST_LEAF, high=_LARGEST_LEAF)
+    values = node.array("values", (len(leaf), n_values), low=-FAR, high=FAR)
     if classes is not None:
         shares = (values >= 0).all() and np.allclose(values.sum(axis=1), 1.0, atol=1e-6)
         node.check(shares, "values", "are no probabilities.")
@@ -252,9 +251,7 @@ def _replace_stages(model: Any, node: Node) -> None:
     node.fields(OfTable, Sizes(model))
     n_features = model.n_features_in_
     shape = np.shape(model._baseline_prediction)
-    model._baseline_prediction = node.array(
-        "baseline", shape, low=-_LARGEST_LEAF, high=_LARGEST_LEAF
-    )
+    model._baseline_prediction = node.array("baseline", shape, low=-FAR, high=FAR)
     for name in ("train_score", "validation_score"):
         setattr(model, f"{name}_", node.array(name, (None,), nan=True, infinite=True))
     model.do_early_stopping_ = node.flag("early_stopping")
@@ -270,7 +267,7 @@ def _replace_stages(model: Any, node: Node) -> None:
         inside = not column.size or (column.min() >= 0 and column.max() <= largest)
         node.check(inside, name, "is out of range.")
     largest = np.abs(columns["value"]).max(initial=0)
-    node.check_range(largest <= _LARGEST_LEAF, "value", "is too large.")
+    node.check_range(largest <= FAR, "value", "is too large.")
     ((first, *_), *_) = model._predictors
     nodes = np.zeros(len(leaf), dtype=first.nodes.dtype)
     node.check(

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from covey._state import stored_fields
 from covey.persistence._archive import stored_as
-from covey.persistence._errors import NotCoveredError
+from covey.persistence._refusals import NotCoveredError
 
 # Parameters that belong to a machine or to one fit rather than to a model. What is loaded has
 # their defaults: it starts no processes and writes no files.

@@ -18,13 +18,12 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from scipy import sparse
 
+from covey._core.limits import LARGEST
 from covey._state import ABSENT, Sizes, StateError, stored_fields
 from covey.persistence._archive import Contents
-from covey.persistence._errors import damaged, out_of_range
-from covey.persistence._writing import OF_THE_MACHINE
+from covey.persistence._refusals import damaged, out_of_range
+from covey.persistence._writer import OF_THE_MACHINE
 
-# No coefficient of a model is larger; sums of products of such numbers stay finite.
-LARGEST = 1e200
 _MOST = 1 << 40
 _LONGEST_TEXT = 1 << 16
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,60}")
