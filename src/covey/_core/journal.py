@@ -19,8 +19,8 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 #: A `covey._checkpoint.Journal`. Its ``begin()`` gives the next task, which has the ``result`` if
-#: an earlier process finished it, and the ``state`` in which it was left; ``step(snapshot)`` counts
-#: a step and calls ``snapshot`` when it is time to write, ``finish(result)`` keeps the result.
+#: an earlier process finished it, and the ``state`` in which it was left; ``step(snapshot)``
+#: counts a step and calls ``snapshot`` when it is time to write, ``finish(result)`` keeps it.
 Journal = Any
 
 
