@@ -16,7 +16,7 @@ from covey import TableClassifier
 from covey.members import LinearRegressionMember
 from covey.members._linear_flock import LinearFlock
 from covey.persistence._registry import HOMES, format_of
-from covey.persistence._writing import OF_THE_MACHINE
+from covey.persistence._writer import OF_THE_MACHINE
 from covey.tables import TablePreparation
 from tests.persistence._helpers import (
     CLASSIFIERS,

@@ -12,7 +12,7 @@ from covey._decisions import decided
 from covey._plain_words import one_line, reason_words, value_words
 from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
 from covey.inspection._contributions import reasons
-from covey.inspection._rows import Row
+from covey.inspection._mixing_rows import Row
 
 # How many columns are named on either side, and how many can be tried out.
 _TOP, _MOST_CURVES = 5, 6

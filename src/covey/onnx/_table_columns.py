@@ -60,7 +60,7 @@ def table_to_onnx(
     """
     _check_exportable(model.preparation_)
     from covey.onnx import to_onnx
-    from covey.onnx._preparation import joined
+    from covey.onnx._coded_inputs import joined
     from onnx import checker, helper
 
     flock = to_onnx(model.estimator_, dtype=dtype)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer
+from covey.persistence._nodes import Node
+from covey.persistence._writer import Writer
 from covey.tables._preparation import Preparation
 
 # What encodings are like: zeros and ones, log-odds, or means of a standardized target.

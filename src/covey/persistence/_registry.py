@@ -12,10 +12,10 @@ from typing import Any
 
 from covey._state import StateError
 from covey.inspection._ranking import decision_of
-from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import Format, declared_format
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer, plain
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError
+from covey.persistence._writer import Writer, plain
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
 _DECLARED = {
@@ -35,11 +35,10 @@ _DECLARED = {
 _HOMES = {
     "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": (
-        "GaussianNB LinearRegression LogisticRegression MultiOutputClassifier "
-        "MultiOutputRegressor MultinomialNB Ridge RidgeCV StandardScaler"
+        "FrozenEstimator GaussianNB LinearRegression LogisticRegression MultiOutputClassifier "
+        "MultiOutputRegressor MultinomialNB Pipeline Ridge RidgeCV StandardScaler"
     ),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_pipelines": "FrozenEstimator Pipeline",
     "_tables": "TableClassifier TableRegressor TablePreparation",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
@@ -55,7 +54,6 @@ HOMES = {
 }
 # Classes within models whose functions are written by hand.
 _BY_HAND = {
-    "Importance": "_importance",
     "Preparation": "_preparations",
     "SeenColumns": "_seen",
 }

@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from covey._table_models import TableClassifier, TableRegressor
 from covey.evaluation import Evaluation
-from covey.persistence._errors import damaged
 from covey.persistence._formats import estimator_format
-from covey.persistence._reading import Node
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import damaged
 from covey.persistence._seen import read as read_seen
 from covey.persistence._seen import write as write_seen
-from covey.persistence._writing import Writer, plain
+from covey.persistence._writer import Writer, plain
 from covey.tables import (
     DATE_PARTS,
     ISO,

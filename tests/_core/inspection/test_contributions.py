@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.inspection import contributions as module
-from covey._core.inspection.contributions import contributions
+from covey._core.inspection.contributions import contributions, shapley
 
 
 def literal(predict, row, background, units):
@@ -131,6 +131,19 @@ def test_orders_are_drawn_until_the_errors_are_small_or_there_are_so_many(bend, 
     assert sum(counted) == n_pairs * 2 * 15 + 2
     small = module.SMALL_ERROR * np.abs(found.values).sum()
     assert (found.standard_error.max() <= small) == (n_pairs < 128)
+
+
+def test_errors_need_not_be_smaller_than_is_asked_for_and_wide_rows_have_fewer_orders():
+    counted = []
+
+    def value(rows, beside, coalitions):
+        counted.append(len(rows))
+        return np.exp(1.5 * coalitions @ np.sin(np.arange(coalitions.shape[1])))[:, None]
+
+    for width, small, n_pairs in ((16, 0.0, 128), (16, 1e9, 8), (800, 0.0, (1 << 15) // 1600)):
+        counted.clear()
+        shapley(value, np.ones((1, width), dtype=bool), small=small)
+        assert sum(counted) == n_pairs * 2 * (width - 1) + 2
 
 
 def test_columns_that_are_not_looked_at_get_nothing_and_cost_nothing():

@@ -81,6 +81,21 @@ def test_blocks_and_tables_are_dealt_as_written_out(table, sizes, most_ranked, m
         start += size
 
 
+def test_the_order_in_which_blocks_answer_does_not_matter(table):
+    codes, weight = table
+    counts = np.bincount(codes[weight > 0])
+    ranked = dealing.ranked_classes(counts)
+    known = [
+        dealing.drawn(
+            start, codes[start : start + 20], weight[start : start + 20] > 0, 3, 2, ranked
+        )
+        for start in (0, 20, 40)
+    ]
+    one, other = (dealing.assigned_folds(counts, 3, 4, parts) for parts in (known, known[::-1]))
+    assert_array_equal(one.number, other.number)
+    assert_array_equal(one.fold, other.fold)
+
+
 def test_a_class_with_one_row_and_too_few_rows_are_said():
     classes = np.array(["a", "b"])
     rows = Several(np.zeros((3, 1)), np.array([0, 1, 1]), np.ones(3), [1, 2], 2)
