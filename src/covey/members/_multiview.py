@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey._blocks import as_table, take_columns, take_rows
+from covey._blocks import as_table, quiet, take_columns, take_rows
 from covey._core.fusion.views import order_of_queries
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, check_groups, make_folds
@@ -382,6 +382,9 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self, "fuser_")
         return self._check_table(X, reset=False)
+
+    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        return quiet(function)(X)
 
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         P = self._all_predictions(X, kind)
