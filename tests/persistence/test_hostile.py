@@ -525,6 +525,7 @@ def test_numbers_of_a_file_that_lies_about_its_size_are_refused(path):
         load(path)
 
 
+@pytest.mark.slow
 def test_files_cause_no_event_but_that_they_are_read():
     """In a process of its own, for a hook of Python's reports stays for good."""
     command = [sys.executable, "-m", "tests.persistence.audited", "60"]
