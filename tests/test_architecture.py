@@ -14,7 +14,7 @@ from benchmarks.walk import code_lines, sizes
 from covey.fusers._base import FUSERS
 
 # Different names in all `__all__` together.
-MOST_PUBLIC_NAMES = 110
+MOST_PUBLIC_NAMES = 108
 
 
 @pytest.fixture(scope="module")
@@ -149,21 +149,21 @@ def test_what_is_too_large_is_said_in_one_module():
 
 # How many classes of ours are in the method resolution order of an estimator or a fuser.
 MOST_CLASSES = {
-    "CodeBookClassifier": 4,
-    "DecorateClassifier": 4,
+    "CodeBookClassifier": 1,
+    "DecorateClassifier": 3,
     "DiverseMaxEntClassifier": 3,
-    "FlockClassifier": 7,
-    "FlockRegressor": 7,
-    "FusionClassifier": 7,
-    "FusionRegressor": 7,
-    "GeneralStackingClassifier": 7,
-    "GeneralStackingRegressor": 7,
+    "FlockClassifier": 6,
+    "FlockRegressor": 6,
+    "FusionClassifier": 3,
+    "FusionRegressor": 3,
+    "GeneralStackingClassifier": 3,
+    "GeneralStackingRegressor": 3,
     "MultiviewClassifier": 2,
     "SubsetEnsembleClassifier": 5,
     "SubsetEnsembleRegressor": 5,
-    "SubsetSearchClassifier": 4,
+    "SubsetSearchClassifier": 3,
 }
-MOST_CLASSES_OF_A_FUSER = 6
+MOST_CLASSES_OF_A_FUSER = 3
 
 
 def test_estimators_and_fusers_stand_on_few_classes():

@@ -12,14 +12,14 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._validation import fitted_alone
 from covey.members._ensemble import Ensemble
 from covey.members._flock_summary import Origins
-from covey.members._routing import RoutesToEstimator
+from covey.members._routing import parameters_of_estimator, routing_of
 from covey.tables._kinds import as_frame, as_kind
 from covey.tables._seen_columns import SeenColumns
 from covey.tables._table_preparation import TablePreparation
@@ -40,7 +40,7 @@ def _of_estimator(name: str) -> Any:
     return available_if(has)
 
 
-class _TableModel(RoutesToEstimator, BaseEstimator):
+class _TableModel(BaseEstimator):
     """What models of tables share."""
 
     feature_importances_ = Ensemble.feature_importances_
@@ -93,8 +93,19 @@ class _TableModel(RoutesToEstimator, BaseEstimator):
         if hasattr(X, "__len__") and not issparse(X) and len(y) != len(X):
             raise ValueError(f"X has {len(X)} rows and y has {len(y)}; they must match.")
         preparation = TablePreparation(columns=self.columns, random_state=self.random_state)
-        parameters = self._parameters_of_estimator(None, groups, metadata)
+        parameters = parameters_of_estimator(
+            self, self._estimator_to_fit(), None, groups, metadata
+        )
         return self._fit_prepared(preparation, preparation.fit_transform(X), y, parameters)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata the estimator requests.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return routing_of(self, {"estimator": self._estimator_to_fit()})
 
     def _estimator_to_fit(self) -> Any:
         if self.estimator is not None:
