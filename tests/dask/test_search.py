@@ -289,7 +289,7 @@ def test_a_block_lost_before_any_reduction_is_made_again(few, monkeypatch, flock
     np.testing.assert_array_equal(
         flock.predict_proba(few[0][:, :2]), expected.predict_proba(few[0][:, :2])
     )
-    assert {"_extent", "grown", "value_and_gradient"} <= set(names)
+    assert {"extent", "grown", "value_and_gradient"} <= set(names)
 
 
 def test_what_candidates_predict_is_predicted_again_by_a_block_that_was_lost(few, monkeypatch):

@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.basis import Basis
-from covey._core.gating.gate import Groups
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.search.assembly import assembled
-from covey._core.search.bases import ScaledBasis
 from covey._core.search.plan import Family, Group
 from tests._core.bases import ramps_of
 
@@ -43,11 +41,7 @@ def group(rng, bases, family, sees):
 
 
 def importance_of(X):
-    def importance(basis, coef, intercept, sizes, weights):
-        gates = Groups(basis, coef, intercept, sizes, ["linear"] * len(sizes), weights)
-        return gates.importance(X).mean(axis=1)
-
-    return importance
+    return lambda groups: groups.importance(X).mean(axis=1)
 
 
 def test_members_on_one_basis_predict_what_each_did_on_its_own(table):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.cross_fit import Contest
 from covey._core.search.plan import Candidate, Family
@@ -18,7 +18,8 @@ def contest():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 4))
     block = SearchBlock(X, ClassTarget((X[:, 0] > 0).astype(np.int64), 2), np.ones(200))
-    block.standardize("features", Basis.plain(4), np.zeros(4), np.ones(4), np.ones(4, dtype=bool))
+    plain = ScaledBasis(Basis.plain(4), np.zeros(4), np.ones(4), np.ones(4, dtype=bool))
+    block.standardize("features", plain)
     rows = np.arange(200)
     block.set_folds([(rows[::2], rows[1::2]), (rows[1::2], rows[::2])], 1)
     table = SearchInMemory([block])

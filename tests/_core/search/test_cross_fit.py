@@ -12,7 +12,7 @@ import covey._core.gating.gate as gate
 import covey._core.search.cross_fit as cross_fit_module
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns
 from covey._core.search.block import SearchBlock
 from covey._core.search.cross_fit import CrossFit, Stage
@@ -49,7 +49,7 @@ def cross_fit(
     parts = all_parts if parts is None else parts
     block = SearchBlock(columns.T, ClassTarget(codes, 3), weight)
     nothing = np.zeros(4), np.ones(4), np.ones(4, dtype=bool)
-    block.standardize("features", Basis.plain(4), *nothing)
+    block.standardize("features", ScaledBasis(Basis.plain(4), *nothing))
     block.set_folds(parts, n_restarts)
     rows = SearchInMemory([block])
     n_runs = len(parts) + n_restarts
