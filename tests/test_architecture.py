@@ -14,7 +14,7 @@ from benchmarks.walk import code_lines, sizes
 from covey.fusers._base import FUSERS
 
 # Different names in all `__all__` together.
-MOST_PUBLIC_NAMES = 110
+MOST_PUBLIC_NAMES = 108
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +129,8 @@ def test_classes_and_files_have_names_of_their_own():
 # Files that say by themselves what is too large; the others take it from `_core/limits.py`, and
 # `_state.py`, which it is read with, lies below.
 SAY_THEMSELVES = """
-    members/_algorithm1_flock.py members/_ensemble.py members/_member_kinds.py
-    members/_mixed_flock.py members/_targets.py reporting/_sections.py reporting/_words.py
+    members/_ensemble.py members/_growing.py members/_member_kinds.py
+    members/_mixed_model.py members/_targets.py reporting/_sections.py reporting/_words.py
 """
 
 
@@ -150,20 +150,20 @@ def test_what_is_too_large_is_said_in_one_module():
 # How many classes of ours are in the method resolution order of an estimator or a fuser.
 MOST_CLASSES = {
     "CodeBookClassifier": 1,
-    "DecorateClassifier": 4,
+    "DecorateClassifier": 3,
     "DiverseMaxEntClassifier": 3,
-    "FlockClassifier": 6,
-    "FlockRegressor": 6,
+    "FlockClassifier": 4,
+    "FlockRegressor": 4,
     "FusionClassifier": 3,
     "FusionRegressor": 3,
     "GeneralStackingClassifier": 3,
     "GeneralStackingRegressor": 3,
     "MultiviewClassifier": 2,
-    "SubsetEnsembleClassifier": 5,
-    "SubsetEnsembleRegressor": 5,
-    "SubsetSearchClassifier": 4,
+    "SubsetEnsembleClassifier": 4,
+    "SubsetEnsembleRegressor": 4,
+    "SubsetSearchClassifier": 3,
 }
-MOST_CLASSES_OF_A_FUSER = 6
+MOST_CLASSES_OF_A_FUSER = 3
 
 
 def test_estimators_and_fusers_stand_on_few_classes():

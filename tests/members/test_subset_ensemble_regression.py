@@ -21,7 +21,7 @@ from covey import FlockRegressor, SubsetEnsembleRegressor
 from covey.fusers import Mean, Median, Predictions
 from covey.fusers._fixed import make_fuser
 from covey.inspection import CoSelectionDisplay, ImportanceDisplay
-from covey.members import _searched_flock
+from covey.members import _linear_search
 from covey.members._held_out import held_out_rows
 from covey.members._member import LinearRegressionMember
 
@@ -33,8 +33,8 @@ def regressor(**options):
 
 @parametrize_with_checks(
     [
-        FlockRegressor(n_estimators=1, cv=2, alpha=0.03),
         FlockRegressor(n_estimators=2, effort="fast"),
+        FlockRegressor(n_estimators=1, cv=2, alpha=0.03),
         SubsetEnsembleRegressor(
             2, fuser="median", loss="quantile", acceptance="metropolis", max_iter=20
         ),
@@ -77,7 +77,7 @@ def standardised_ridge(X, y, alpha):
     "options", [{"effort": "fast"}, {"fuser": "mean", "flip_probability": 0}], ids=str
 )
 def test_one_member_without_flips_is_ridge(diabetes, options, monkeypatch):
-    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.0)
+    monkeypatch.setattr(_linear_search, "_FLIP_PROBABILITY", 0.0)
     X, y = diabetes
     flock = regressor(n_estimators=1, alpha=0.05, random_state=0, **options).fit(X, y)
     expected = standardised_ridge(X, y, 0.05).predict(X)
@@ -578,7 +578,7 @@ def test_explain_adds_up_to_what_moves_a_member(searched, diabetes):
     for told in record["members"]:
         member = searched.estimators_[told["member"] - 1]
         assert_allclose(told["weight"], importance[told["member"] - 1])
-        average = member.coef_ @ searched._column_mean + member.intercept_
+        average = member.coef_ @ searched.model_.column_mean + member.intercept_
         moved = sum(push for _, push in told["because"])
         assert_allclose(average + moved, told["prediction"])
         sizes = [abs(push) for _, push in told["because"]]

@@ -24,7 +24,7 @@ from sklearn.ensemble import (
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import IterativeImputer
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
@@ -37,6 +37,7 @@ from covey import TableClassifier
 from covey.cli import app
 from covey.persistence import ModelFileError, load, save
 from covey.persistence._archive import write_archive
+from covey.persistence._trees import _depth
 from tests.persistence._helpers import (
     GOLDEN,
     changed,
@@ -302,6 +303,33 @@ def test_a_million_classes_are_refused_soon(name, tmp_path):
     refused_soon(write_entries(path, entries.items()), "classes are .*more than 200|has the shape")
 
 
+def test_neighbors_of_very_wide_sparse_rows_are_refused(tmp_path):
+    wide = sp.csr_matrix(([1.0], ([0], [0])), shape=(1, 1 << 25))
+    model = KNeighborsRegressor(1).fit(wide, [1.0])
+    with pytest.raises(ModelFileError, match="33,554,432 columns"):
+        save(model, tmp_path / "model.covey")
+    narrow = KNeighborsRegressor(1).fit(wide[:, :4], [1.0])
+
+    def widen(document):
+        fitted = document["model"]["fitted"]
+        fitted["n_features_in"] = fitted["points"]["n_columns"] = 1 << 29
+
+    path = changed(saved(narrow, tmp_path / "model.covey"), widen)
+    refused_soon(path, "n_features_in is more than 16,777,216")
+
+
+def test_the_depth_of_a_tree_that_is_a_chain_is_known_soon():
+    length = 300_000
+    nodes = np.zeros(2 * length + 1, dtype=[("left_child", "<i8"), ("right_child", "<i8")])
+    inner = np.arange(0, 2 * length, 2)
+    for step, side in enumerate(("left_child", "right_child"), start=1):
+        nodes[side] = -1
+        nodes[side][inner] = inner + step
+    started = time.process_time()
+    assert _depth(nodes) == length
+    assert time.process_time() - started < 0.3
+
+
 def test_a_million_members_are_refused_soon(path):
     refused_soon(
         with_array(path, theta, lambda values: np.zeros((10**6, *values.shape[1:]))),
@@ -387,6 +415,19 @@ def test_what_one_method_has_learnt_is_refused_by_another(other, tmp_path):
         load(changed(path, change))
 
 
+def test_groups_have_the_members_that_there_are(tmp_path):
+    model = covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0).fit(ROWS, SIDES)
+
+    def sizes(document):
+        return document["model"]["fitted"]["model"]["GatedModel"]["sizes"]
+
+    def one_more(values):
+        values[0] += 1
+
+    with pytest.raises(ModelFileError, match="sizes are not those of the groups"):
+        load(with_array(saved(model, tmp_path / "groups.covey"), sizes, one_more))
+
+
 def test_flags_are_true_or_false(path):
     def support(document):
         return document["model"]["fitted"]["grown"]["support"]
@@ -447,7 +488,7 @@ def unfitted():
             lambda model: model["fitted"].update(n_features_in=10**12),
             "n_features_in is not between",
         ),
-        (lambda model: model["fitted"].update(n_estimators=99), "n_estimators is not between"),
+        (lambda model: model["fitted"].update(model=None), "model is no object"),
         (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
     ],
 )
