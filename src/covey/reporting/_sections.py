@@ -375,7 +375,7 @@ def scores(one: Evaluation) -> dict | None:
         [
             name_cell(score.name),
             *(
-                Cell(sentences.score_text(score, m), _sortable(score.get(m).value))
+                Cell(sentences.score_text(score, m), number_cell(score.get(m).value).by)
                 for m in measures
             ),
             number_cell(score.seconds),
@@ -384,10 +384,6 @@ def scores(one: Evaluation) -> dict | None:
     ]
     heads = ["Model", *(sentences.head_of(m).capitalize() for m in measures), "Seconds"]
     return {"drawing": drawing, "heads": heads, "rows": rows}
-
-
-def _sortable(value: float) -> float:
-    return value if math.isfinite(value) else -1e300
 
 
 def members(one: Evaluation) -> dict | None:
