@@ -205,6 +205,7 @@ def dot_plot(
         inside = max(d.value, axis[0])
         parts.append(dot(across(inside), y, 5 if emphasis else 4.5, d.kind, d.tip))
         parts.append(text(width - 2, y + 4, show(d.value), "value" + emphasis, "end"))
+    words["description"] = described((d.name, show(d.value)) for d in dots)
     return svg(key, width, plane.bottom + 24, *parts, **words)
 
 
@@ -422,6 +423,8 @@ def bars(
         parts.append(text(width, y + 26, show(item.value), "label strong", "end"))
         if zero > ends[0]:
             parts.append(line(start, y + 15, start, y + 29, "rule"))
+    shown = ((one.name, ", ".join(filter(None, (show(one.value), one.note)))) for one in items)
+    words.setdefault("description", described(shown))
     return svg(key, width, plane.bottom, *parts, **words)
 
 
