@@ -14,7 +14,7 @@ from benchmarks.walk import code_lines, sizes
 from covey.fusers._base import FUSERS
 
 # Different names in all `__all__` together.
-MOST_PUBLIC_NAMES = 110
+MOST_PUBLIC_NAMES = 108
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_what_is_too_large_is_said_in_one_module():
 # How many classes of ours are in the method resolution order of an estimator or a fuser.
 MOST_CLASSES = {
     "CodeBookClassifier": 1,
-    "DecorateClassifier": 4,
+    "DecorateClassifier": 3,
     "DiverseMaxEntClassifier": 3,
     "FlockClassifier": 6,
     "FlockRegressor": 6,
@@ -161,9 +161,9 @@ MOST_CLASSES = {
     "MultiviewClassifier": 2,
     "SubsetEnsembleClassifier": 5,
     "SubsetEnsembleRegressor": 5,
-    "SubsetSearchClassifier": 4,
+    "SubsetSearchClassifier": 3,
 }
-MOST_CLASSES_OF_A_FUSER = 6
+MOST_CLASSES_OF_A_FUSER = 3
 
 
 def test_estimators_and_fusers_stand_on_few_classes():

@@ -26,7 +26,7 @@ class JournalError(ValueError):
 
 
 class Part:
-    """One part of the computation: `covey._core.journal.JournalTask`."""
+    """One part of the computation: `covey._core.journal.Journal`."""
 
     def __init__(self, journal: Journal, result: Arrays | None, state: Arrays | None) -> None:
         self._journal = journal

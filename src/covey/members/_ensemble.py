@@ -127,7 +127,7 @@ class Ensemble(ABC):
 
     @abstractmethod
     def _predictions(self, X: Any) -> Predictions:
-        """What the members predict."""
+        """What the members predict; of a kind other than ``kind_``, if one is given."""
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         """Apply a function to blocks of rows."""
@@ -135,10 +135,15 @@ class Ensemble(ABC):
 
     def _member_values(self, X: Any) -> np.ndarray:
         """What the public method for the members' predictions returns."""
-        P = self._predictions(X)
-        if self._classifies:
-            return P.values
-        return np.where(P.known, P.values[:, :, 0], np.nan)
+        P = self._shown(X)
+        return P.values if self._classifies else np.where(P.known, P.values[:, :, 0], np.nan)
+
+    def _shown(self, X: Any) -> Predictions:
+        """Predictions; probabilities if all members have them, whatever the fuser reads."""
+        fused = getattr(self, "kind_", "probability") in ("probability", "value")
+        if fused or not all(hasattr(member, "predict_proba") for member in self.estimators_):
+            return self._predictions(X)
+        return self._predictions(X, "probability")
 
     def _fused(self, X: Any) -> np.ndarray:
         return self._bounded(self.fuser_.fuse(self._predictions(X), X))

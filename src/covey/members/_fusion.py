@@ -256,8 +256,8 @@ class _Fusion(TransformerMixin, Ensemble):
         classes = getattr(self, "classes_", None)
         return self._models.predictions(members, self._names(), X, kind, classes)
 
-    def _predictions(self, X: Any) -> Predictions:
-        return self._predicted_by(self.estimators_, X, self.kind_)
+    def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
+        return self._predicted_by(self.estimators_, X, kind or self.kind_)
 
     def _as_columns(self, X: Any) -> np.ndarray:
         values = self._member_values(X)
@@ -356,13 +356,6 @@ class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
     """
 
     _models = Classifiers
-
-    def _member_values(self, X: Any) -> np.ndarray:
-        """Probabilities if all members have them, whatever the fuser reads."""
-        every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        return self._predicted_by(
-            self.estimators_, X, "probability" if every else self.kind_
-        ).values
 
 
 class FusionRegressor(_Fusion, RegressorMixin, BaseEstimator):

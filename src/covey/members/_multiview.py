@@ -402,9 +402,8 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return views.predict_views(fitted, tables, present, self.classes_, kind or self.kind_)
 
     def _member_values(self, X: Any) -> np.ndarray:
-        """Probabilities if all members have them; NaN where a member's view is absent."""
-        every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        P = self._predictions(X, "probability" if every else None)
+        """NaN where a member's view is absent."""
+        P = self._shown(X)
         return np.where(P.known[:, :, None], P.values, np.nan)
 
     def _features(self, X: Any, fuser: Fuser) -> Any:

@@ -16,6 +16,8 @@ from covey.persistence._nodes import Node
 from covey.persistence._refusals import NotCoveredError, damaged
 from covey.persistence._writer import Writer
 
+# Each prediction of sparse rows takes memory for as many columns.
+_WIDEST = 1 << 24
 _METRICS = ("minkowski", "euclidean", "manhattan", "chebyshev", "cosine")
 _CHOICES = {
     "weights": ("uniform", "distance"),
@@ -36,6 +38,8 @@ def _why_not(model: Any) -> str | None:
 def _write_neighbors(model: Any, out: Writer) -> dict[str, Any]:
     if np.ndim(model._y) != 1:
         raise NotCoveredError(f"a {type(model).__name__} of several outputs")
+    if model.n_features_in_ > _WIDEST:
+        raise NotCoveredError(f"a {type(model).__name__} of {model.n_features_in_:,} columns")
     target: dict[str, Any] = {"numbers": None, "codes": None, "classes": None}
     if isinstance(model, KNeighborsClassifier):
         target |= {"classes": out.labels(model.classes_), "codes": out.array(model._y, "whole")}
@@ -50,6 +54,7 @@ def _read_neighbors(model: Any, node: Node) -> None:
     named = type(model)()
     node.fields(OfTable, Sizes(named))
     n_features = named.n_features_in_
+    node.check(n_features <= _WIDEST, "n_features_in", f"is more than {_WIDEST:,}.")
     points = node.matrix("points", (None, n_features), FAR)
     y = _read_target(node, points.shape[0], is_classifier(model))
     proper = type(model.n_neighbors) is int and 1 <= model.n_neighbors <= len(y)

@@ -20,8 +20,8 @@ from covey.persistence._writer import Writer, plain
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
 _DECLARED = {
     "covey.fusers": (
-        "And Borda DynamicSelection Gate GreedySelection KOfN LastStage LinearStacking Majority "
-        "Max Mean Median Min Or Oracle Product SingleBest Stacking StaticSelection "
+        "Borda DynamicSelection Gate GreedySelection KOfN LastStage LinearStacking Majority "
+        "Max Mean Median Min Oracle Product SingleBest Stacking StaticSelection "
         "TrimmedMean WeightedMedian"
     ),
     "covey.members": (

@@ -210,12 +210,15 @@ def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node
 
 
 def _depth(nodes: np.ndarray) -> int:
-    depth, level = -1, np.zeros(1, dtype=np.int64)
-    while level.size:
-        inner = level[nodes["left_child"][level] != _LEAF]
-        level = np.concatenate([nodes["left_child"][inner], nodes["right_child"][inner]])
-        depth += 1
-    return depth
+    # How far up the way from each node is known, and what stands there: twice as far each time.
+    above, depth = np.zeros((2, len(nodes)), dtype=np.int64)
+    inner = np.flatnonzero(nodes["left_child"] != _LEAF)
+    for side in ("left_child", "right_child"):
+        above[nodes[side][inner]], depth[nodes[side][inner]] = inner, 1
+    while above.any():
+        depth += depth[above]
+        above = above[above]
+    return int(depth.max())
 
 
 # -- histogram boosting ---------------------------------------------------------------------------
