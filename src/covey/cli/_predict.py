@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _TOP_REASONS = 3
 
 EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey fit wine.csv --target cultivar --effort fast",
+    *options.FITTED,
     "covey predict flock.covey wine.csv --proba --explain --out answers.csv",
 )
 
