@@ -178,6 +178,17 @@ def test_what_is_kept_does_not_tell_in_which_order_rows_came():
         assert equal(one, other)
 
 
+def test_classes_of_too_few_rows_are_told_with_how_many_it_takes():
+    """0.9 over 0.1 is more than 9 in floats."""
+    codes = np.repeat([0, 1], [9, 8])
+    kept = SetCalibration.of("given rows", codes, np.eye(2)[codes], np.ones(17))
+    said = kept.always_in_sets(0.9, np.array(["a", "b"]))
+    assert said == (
+        "A level of 0.9 needs 9 rows held out of a class; 'b' has 8, so every set holds it."
+    )
+    assert kept.always_in_sets(0.8, np.array(["a", "b"])) is None
+
+
 def test_without_rejection_labels_are_those_of_predict(searched):
     X, _ = classes(200, 98)
     answers = searched.predict(X, reject=0)
