@@ -5,6 +5,7 @@ import sys
 import time
 import tracemalloc
 from copy import deepcopy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -808,7 +809,8 @@ def test_the_summary_fits_on_a_screen_however_many_members_there_are(fitted):
     model = deepcopy(fitted)
     others = {f"a tree of a name that is far too long {k}": GaussianNB() for k in range(30)}
     model.named_estimators_.update(others)
-    model.weights_ = np.full(len(model.named_estimators_), 1 / len(model.named_estimators_))
+    weights = np.full(len(model.named_estimators_), 1 / len(model.named_estimators_))
+    model.model_ = replace(model.model_, weights=weights)
     lines = model.summary().splitlines()
     assert len(lines) == 24
     assert max(map(len, lines)) <= 100
