@@ -192,7 +192,7 @@ class DaskRows:
         return X, target if self.classes is None else self.classes[target], weight
 
     def _sampled(self, n_rows: int, seed: int, *, holds_out: bool) -> tuple[Any, Any, Any, int]:
-        """Some rows X, their targets and weights; first those to fit on, which are counted last."""
+        """Some rows X, their targets and weights; first those to fit on, counted last."""
         parts = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
         sides = [(part, slice(0, part.n_fitted)) for part in parts]
         if holds_out:

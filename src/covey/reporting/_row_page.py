@@ -15,7 +15,6 @@ from covey.inspection._changes import Curve
 from covey.inspection._row_card import RowCard
 from covey.reporting._drawing import Bar, bars, sparkline
 from covey.reporting._report import Report
-from covey.reporting._words import described
 
 # Less than this share of the others is no bar.
 _LEAST_OTHER = 1e-3
@@ -86,7 +85,6 @@ def _bars(card: RowCard) -> Markup | None:
         ends=(-most, most),
         width=440,
         title="What each column adds or takes away",
-        description=described((one.name, card.part_words(one.value)) for one in parts),
     )
 
 
