@@ -9,6 +9,10 @@ from covey._number_words import number, percent
 from covey._plain_words import reason_words, value_words
 
 _MOST_ROWS, _MOST_MEMBERS = 20, 5
+# Members of less weight are not named where few words are made.
+LEAST_TOLD = 0.05
+# What all other columns add is left out where it is a smaller share of what all add.
+_LEAST_OTHER = 1e-3
 
 
 class Explanations(list[dict[str, Any]]):
@@ -48,13 +52,37 @@ def _text(row: int, record: dict[str, Any]) -> str:
     for what, side in (("for it", "because"), ("against it", "against")):
         said = [f"{reason_words(one)} {part(one['push'])}" for one in record[side]]
         lines += [f"  {what + ':':<11} {', '.join(said)}"] if said else []
-    lines.append(f"  {'others:':<11} {part(record['other'])}")
+    if others_matter(record):
+        lines.append(f"  {'others:':<11} {part(record['other'])}")
     members = [
-        f"{one.get('name', 'member ' + str(one['member']))} ({percent(one['weight'])}, says "
-        f"{value_words(one['prediction'])})"
+        member_words(one, percent(one["weight"]), value_words(one["prediction"]), record)
         for one in record["members"][:_MOST_MEMBERS]
     ]
     left = len(record["members"]) - len(members)
     members += [f"{left} more"] if left else []
-    lines += [f"  {'decided by:':<11} {', '.join(members)}"] if members else []
+    lines += [f"  {'decided by:':<11} {', '.join(members)}{cancelling(record)}"] if members else []
     return "\n".join(lines)
+
+
+def others_matter(record: dict[str, Any]) -> bool:
+    """Whether what all other columns add is more than is lost by rounding."""
+    pushes = [one["push"] for side in ("because", "against") for one in record[side]]
+    return abs(record["other"]) > _LEAST_OTHER * sum(map(abs, pushes))
+
+
+def member_words(one: dict[str, Any], weight: str, says: str, record: dict[str, Any]) -> str:
+    """A member and its weight, and what it says, unless some say what cannot be."""
+    also = "" if record.get("cancelling") else f", says {says}"
+    return f"{member_name(one)} ({weight}{also})"
+
+
+def member_name(one: dict[str, Any]) -> str:
+    """The name of a member, or its number."""
+    return str(one.get("name", f"member {one['member']}"))
+
+
+def cancelling(record: dict[str, Any]) -> str:
+    """What is said of members that only together say what can be."""
+    if not record.get("cancelling"):
+        return ""
+    return ": together, since what some of them say lies beyond all that was seen and cancels out"

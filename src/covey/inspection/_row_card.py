@@ -9,6 +9,13 @@ from typing import Any
 import numpy as np
 
 from covey._decisions import decided
+from covey._explanations import (
+    LEAST_TOLD,
+    cancelling,
+    member_name,
+    member_words,
+    others_matter,
+)
 from covey._number_words import rough
 from covey._plain_words import one_line, reason_words, value_words
 from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
@@ -20,9 +27,7 @@ _TOP, _MOST_CURVES = 5, 6
 # Rows held out of which a model was about as sure: so near in probability, and how many at least.
 _AS_SURE, _FEWEST_ROWS = 0.05, 20
 _LEVEL = 0.9
-# Members of less weight are not named.
-_LEAST_WEIGHT = 0.05
-# And pushes of less than this share of all together are not.
+# Pushes of less than this share of all together are not named.
 _LEAST_PUSH = 0.01
 
 
@@ -106,17 +111,16 @@ class RowCard:
     @property
     def asked(self) -> str:
         """Who decided, as a sentence; empty of a model without members."""
-        members = [one for one in self.record.get("members", ()) if one["weight"] >= _LEAST_WEIGHT]
+        members = [one for one in self.record.get("members", ()) if one["weight"] >= LEAST_TOLD]
         if not members:
             return ""
-        if len(members) == 1 and members[0]["weight"] > 1 - _LEAST_WEIGHT:
-            return f"{_member_name(members[0])} alone"
-        return _listed(
-            [
-                f"{_member_name(one)} ({100 * one['weight']:.0f} %, says {_answer_words(one)})"
-                for one in members[:3]
-            ]
-        )
+        if len(members) == 1 and members[0]["weight"] > 1 - LEAST_TOLD:
+            return f"{member_name(members[0])} alone"
+        said = [
+            member_words(one, rough(one["weight"]), _answer_words(one), self.record)
+            for one in members[:3]
+        ]
+        return _listed(said) + cancelling(self.record)
 
     @property
     def would_change(self) -> str:
@@ -138,9 +142,10 @@ class RowCard:
         rows += [
             (reason_words(one), words(one["push"])) for side in _SIDES for one in record[side]
         ]
-        rows += [("all other columns", words(record["other"]))]
+        if others_matter(record):
+            rows += [("all other columns", words(record["other"]))]
         rows += [("this row", words(whole, whole=True))]
-        width = min(50, max(len(name) for name, _ in rows))
+        width = min(70, max(len(name) for name, _ in rows))
         right = max(len(part) for _, part in rows)
         table = [f"  {name:{width}s}  {part:>{right}s}" for name, part in rows]
         said = [f"{head}: {sentence}." for head, sentence in self.in_short.items()]
@@ -290,10 +295,6 @@ def _answer_words(answer: dict[str, Any]) -> str:
     if "probability" in answer:
         return f"{rough(answer['probability'])} {value_words(answer['prediction'])}"
     return value_words(answer["prediction"])
-
-
-def _member_name(member: dict[str, Any]) -> str:
-    return str(member.get("name", f"member {member['member']}"))
 
 
 def _listed(words: list[str], last: str = "and") -> str:
