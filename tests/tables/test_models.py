@@ -90,7 +90,7 @@ def test_reasons_of_numbers_add_up_to_the_difference_from_the_average():
     for one in record["members"]:
         member = model.estimator_.estimators_[one["member"] - 1]
         # The mean of a ramp is not the ramp of a mean.
-        average = member.coef_ @ model.estimator_._column_mean + member.intercept_
+        average = member.coef_ @ model.estimator_.model_.column_mean + member.intercept_
         assert one["prediction"] == pytest.approx(member.predict(numbers.iloc[[7]])[0])
         pushes = [push for _, push in one["because"]]
         assert sum(pushes) == pytest.approx(one["prediction"] - average)

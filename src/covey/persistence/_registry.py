@@ -28,7 +28,7 @@ _DECLARED = {
         "FlockClassifier FlockRegressor FusionClassifier FusionRegressor LinearMember "
         "LinearRegressionMember SubsetEnsembleClassifier SubsetEnsembleRegressor"
     ),
-    "covey.members._ensembles": "BaggedClassifier BaggedRegressor",
+    "covey.members._members_of": "BaggedClassifier BaggedRegressor",
     "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",
 }
 # {module: the classes that it writes and reads}.
