@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from covey._number_words import number, percent
+from covey._number_words import number, percent, rough
 from covey._plain_words import reason_words, value_words
 
 _MOST_ROWS, _MOST_MEMBERS = 20, 5
 # Members of less weight are not named where few words are made.
 LEAST_TOLD = 0.05
+_TOGETHER = ": together, since what some of them say lies beyond all that was seen and cancels out"
 # What all other columns add is left out where it is a smaller share of what all add.
 _LEAST_OTHER = 1e-3
 
@@ -54,13 +55,10 @@ def _text(row: int, record: dict[str, Any]) -> str:
         lines += [f"  {what + ':':<11} {', '.join(said)}"] if said else []
     if others_matter(record):
         lines.append(f"  {'others:':<11} {part(record['other'])}")
-    members = [
-        member_words(one, percent(one["weight"]), value_words(one["prediction"]), record)
-        for one in record["members"][:_MOST_MEMBERS]
-    ]
-    left = len(record["members"]) - len(members)
-    members += [f"{left} more"] if left else []
-    lines += [f"  {'decided by:':<11} {', '.join(members)}{cancelling(record)}"] if members else []
+    said, end = deciders(record, record["members"][:_MOST_MEMBERS])
+    left = len(record["members"]) - len(said)
+    said += [f"{left} more"] if left else []
+    lines += [f"  {'decided by:':<11} {', '.join(said)}{end}"] if said else []
     return "\n".join(lines)
 
 
@@ -70,10 +68,10 @@ def others_matter(record: dict[str, Any]) -> bool:
     return abs(record["other"]) > _LEAST_OTHER * sum(map(abs, pushes))
 
 
-def member_words(one: dict[str, Any], weight: str, says: str, record: dict[str, Any]) -> str:
-    """A member and its weight, and what it says, unless some say what cannot be."""
-    also = "" if record.get("cancelling") else f", says {says}"
-    return f"{member_name(one)} ({weight}{also})"
+def answer_words(answer: dict[str, Any]) -> str:
+    """``91 % yes``, or a number."""
+    said = value_words(answer["prediction"])
+    return f"{rough(answer['probability'])} {said}" if "probability" in answer else said
 
 
 def member_name(one: dict[str, Any]) -> str:
@@ -81,8 +79,12 @@ def member_name(one: dict[str, Any]) -> str:
     return str(one.get("name", f"member {one['member']}"))
 
 
-def cancelling(record: dict[str, Any]) -> str:
-    """What is said of members that only together say what can be."""
-    if not record.get("cancelling"):
-        return ""
-    return ": together, since what some of them say lies beyond all that was seen and cancels out"
+def deciders(record: dict[str, Any], members: list[dict[str, Any]]) -> tuple[list[str], str]:
+    """Members, their weights and what each says, unless only together they say what can be."""
+    together = record.get("cancelling", False)
+    said = [
+        f"{member_name(one)} ({rough(one['weight'])}"
+        f"{'' if together else f', says {answer_words(one)}'})"
+        for one in members
+    ]
+    return said, _TOGETHER if together else ""

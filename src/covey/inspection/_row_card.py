@@ -11,12 +11,12 @@ import numpy as np
 from covey._decisions import decided
 from covey._explanations import (
     LEAST_TOLD,
-    cancelling,
+    answer_words,
+    deciders,
     member_name,
-    member_words,
     others_matter,
 )
-from covey._number_words import rough
+from covey._number_words import listed, rough
 from covey._plain_words import one_line, reason_words, value_words
 from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
 from covey.inspection._contributions import reasons
@@ -78,7 +78,7 @@ class RowCard:
     @property
     def answer(self) -> str:
         """What is predicted, in a few words."""
-        return _answer_words(self.record)
+        return answer_words(self.record)
 
     @property
     def sentence(self) -> str:
@@ -86,9 +86,9 @@ class RowCard:
         because, against = ([reason_words(one) for one in self.record[side]] for side in _SIDES)
         if not because and not against:
             return f"{self.answer}: nothing speaks for it or against it"
-        parts = [f"{self.answer}: mainly {_listed(because[:2])}" if because else self.answer]
+        parts = [f"{self.answer}: mainly {listed(because[:2])}" if because else self.answer]
         if against:
-            parts.append(f"against it: {_listed(against[:2])}")
+            parts.append(f"against it: {listed(against[:2])}")
         return "; ".join(parts)
 
     @property
@@ -104,7 +104,7 @@ class RowCard:
             low, high = map(value_words, sure["interval"])
             said.append(f"with {100 * sure['level']:.0f} % it is between {low} and {high}")
         if "classes" in sure and len(sure["classes"]) != 1:
-            labels = _listed([str(one) for one in sure["classes"]], "or") or "none of the classes"
+            labels = listed([str(one) for one in sure["classes"]], "or") or "none of the classes"
             said.append(f"with {100 * sure['level']:.0f} % it is {labels}")
         return "; ".join(said)
 
@@ -116,11 +116,8 @@ class RowCard:
             return ""
         if len(members) == 1 and members[0]["weight"] > 1 - LEAST_TOLD:
             return f"{member_name(members[0])} alone"
-        said = [
-            member_words(one, rough(one["weight"]), _answer_words(one), self.record)
-            for one in members[:3]
-        ]
-        return _listed(said) + cancelling(self.record)
+        said, end = deciders(self.record, members[:3])
+        return listed(said) + end
 
     @property
     def would_change(self) -> str:
@@ -132,7 +129,7 @@ class RowCard:
             f"{value_words(one['value'])}"
             for one in self.change.changes
         ]
-        return f"with {_listed(words)} it would be {_answer_words(self.change.after)}"
+        return f"with {listed(words)} it would be {answer_words(self.change.after)}"
 
     def text(self) -> list[str]:
         """The card as lines for a terminal."""
@@ -288,15 +285,3 @@ def _unusual(asked: Row) -> list[str]:
         ):
             said.append(f"{name}: {value_words(value)} is a category that the model has not seen")
     return said
-
-
-def _answer_words(answer: dict[str, Any]) -> str:
-    """``91 % yes``, or a number."""
-    if "probability" in answer:
-        return f"{rough(answer['probability'])} {value_words(answer['prediction'])}"
-    return value_words(answer["prediction"])
-
-
-def _listed(words: list[str], last: str = "and") -> str:
-    """Words as a sentence lists them."""
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
