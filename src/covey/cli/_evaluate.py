@@ -39,13 +39,7 @@ _KINDS = {
 
 def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
     """Pairs of rows to fit on and rows held out, and in words how they were made."""
-    from sklearn.model_selection import (
-        GroupShuffleSplit,
-        KFold,
-        ShuffleSplit,
-        StratifiedKFold,
-        StratifiedShuffleSplit,
-    )
+    from sklearn import model_selection as splitting
 
     y, regression = problem.y, problem.regression
     if problem.times is not None:
@@ -55,19 +49,20 @@ def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
     together = "repeated rows" if problem.copies else "groups"
     splitter: Any = None
     if problem.copies and len(y) > _MOST_ROWS_TO_CROSS_VALIDATE:
-        splitter = GroupShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
+        splitter = splitting.GroupShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
         how = f"a quarter of all, {together} kept together"
     elif problem.groups is not None:
         n_folds = min(_N_FOLDS, len(np.unique(problem.groups)))
         how = f"{n_folds}-fold cross-validation, {together} kept together"
     elif len(y) > _MOST_ROWS_TO_CROSS_VALIDATE:
         # A class of one row cannot be in both parts.
-        kind = ShuffleSplit if regression or counts.min() < 2 else StratifiedShuffleSplit
-        splitter = kind(1, test_size=_HELD_OUT, random_state=seed)
+        kind = "" if regression or counts.min() < 2 else "Stratified"
+        splitter = getattr(splitting, f"{kind}ShuffleSplit")
+        splitter = splitter(1, test_size=_HELD_OUT, random_state=seed)
         how = f"a quarter of all, {int(np.ceil(_HELD_OUT * len(y))):,} rows"
     else:
         n_folds = max(2, min(_N_FOLDS, int(counts.max())))
-        kind = KFold if regression else StratifiedKFold
+        kind = splitting.KFold if regression else splitting.StratifiedKFold
         splitter = kind(n_folds, shuffle=True, random_state=seed)
         how = f"{n_folds}-fold cross-validation"
     with warnings.catch_warnings():
@@ -375,7 +370,15 @@ def fitted_and_judged(
             trial.run(rivals)
         first = trial.held_out() if trial.keeps_parts else first_look(problem, rivals, seed)
         if first is not None:
-            console.meanwhile(_first_numbers(first))
+            rare, what = first.rare is not None, "explained" if first.classes is None else "right"
+            shown = [
+                f"{one.name} area {one.get('auc').value:.2f}"
+                if rare
+                else f"{one.name} {rough(max(one.main.value, 0.0))} {what}"
+                for one in map(first.score, first.models)
+            ]
+            said = f"First numbers ({len(first.y):,} rows held out): {', '.join(shown)}."
+            console.meanwhile(said)  # for who waits for the flock
         step(f"{name}, on all {n_rows:,} rows")
         started = time.perf_counter()
         model, stopped = _fitted(problem, learner, seed, files and files[-1])
@@ -409,14 +412,3 @@ def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -
     # What a search has held refers to itself: it would be kept while the parts are prepared.
     gc.collect()
     return model, any(str(one.message).startswith("Interrupted") for one in noticed)
-
-
-def _first_numbers(first: HeldOut) -> str:
-    """What simple models reach, for who waits for the flock."""
-    scores = [first.score(one) for one in first.models]
-    if first.rare is not None:
-        shown = [f"{one.name} area {one.get('auc').value:.2f}" for one in scores]
-    else:
-        what = "explained" if first.classes is None else "right"
-        shown = [f"{one.name} {rough(max(one.main.value, 0.0))} {what}" for one in scores]
-    return f"First numbers ({len(first.y):,} rows held out): {', '.join(shown)}."

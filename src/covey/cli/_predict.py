@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _TOP_REASONS = 3
 
 EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey fit wine.csv --target cultivar --effort fast",
+    *options.FITTED,
     "covey predict flock.covey wine.csv --proba --explain --out answers.csv",
 )
 
@@ -120,8 +119,8 @@ def _check_promises(
             raise CommandError(f"{name} must be a share between 0 and 1, got {share:g}.")
         if not hasattr(model.estimator_, "calibration_"):
             raise CommandError(
-                f"{name}: the model was fitted without rows held out (--effort fast, --engine "
-                "dask, or an older covey); fit it again with --effort balanced."
+                f"{name}: the model was fitted without rows held out (in Python, or it was "
+                "stopped); fit it again with covey fit."
             )
     if level is not None and classes:
         always = model.estimator_.calibration_.always_in_sets(level, model.classes_)

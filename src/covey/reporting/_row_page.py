@@ -16,7 +16,6 @@ from covey.inspection._changes import Curve
 from covey.inspection._row_card import RowCard
 from covey.reporting._drawing import Bar, bars, sparkline
 from covey.reporting._report import Report
-from covey.reporting._words import described
 
 
 def build_row_page(card: RowCard, *, title: str = "", target: str | None = None) -> Report:
@@ -84,7 +83,6 @@ def _bars(card: RowCard) -> Markup | None:
         ends=(-most, most),
         width=440,
         title="What each column adds or takes away",
-        description=described((one.name, card.part_words(one.value)) for one in parts),
     )
 
 

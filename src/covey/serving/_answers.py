@@ -78,8 +78,8 @@ class Answers:
         if level is not None and not hasattr(estimator, "calibration_"):
             raise HTTPException(
                 422,
-                "level: the model does not know how far off it is; leave level out, or fit the "
-                "model again with --effort balanced.",
+                "level: the model does not know how far off it is; leave level out, or fit a "
+                "flock with covey fit.",
             )
         numbers = self._model.preparation_.transform(self.frame(rows))
         values = (
