@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -169,13 +170,19 @@ def flock_table(flock: Any, origins: Origins | None = None) -> str:
             f"{int(support.sum())} of {len(support)}",
             top,
         ]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        rows.append(cells)
     heads = ("member", "group", "weight", noun, "the heaviest")
+    return html_table(flock, f"{flock.n_estimators_} members", heads, rows)
+
+
+def html_table(flock: Any, title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """An HTML table about a flock."""
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     head = "".join(f"<th>{name}</th>" for name in heads)
-    title = f"{flock.n_estimators_} members"
     if flock._classifies:
         title += f", {len(flock.classes_)} classes"
     return (
         f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
+        f"<tbody>{body}</tbody></table>"
     )

@@ -29,7 +29,6 @@ from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._held_out import HeldOut
 from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
-from covey.members._targets import share_left
 from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.
@@ -216,9 +215,7 @@ class LinearSearch:
         flock = self._flock
         left = 1.0
         if not flock._classifies and flock.effort == "fast" and flock.alpha is None:
-            narrow, kept = flock._narrowed(rows)
-            mean, scale = flock.mean_[kept], flock.scale_[kept]
-            left = share_left(narrow, mean, scale, int(flock._usable.sum()), flock._value_loss)
+            left = flock._target.share_left(flock, rows)
         n_members = int(flock.n_estimators)
         if flock.max_members is not None:
             n_members = min(n_members, int(flock.max_members))

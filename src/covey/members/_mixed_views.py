@@ -6,7 +6,6 @@ value, the median of the training rows, and the prediction changes.
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from covey.members._flock_summary import (
     needed_most,
     shortened,
 )
-from covey.members._flock_views import LEAST_WEIGHT, because, decisions
+from covey.members._flock_views import LEAST_WEIGHT, because, decisions, html_table
 from covey.members._member_kinds import LINEAR
 from covey.tables._columns import feature_names
 
@@ -240,22 +239,15 @@ def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
 def mixed_table(flock: Any, origins: Origins | None = None) -> str:
     """The members as an HTML table: their name, weight and what they are."""
     order = np.argsort(-flock.weights_, kind="stable")
-    rows = []
-    for which in order:
-        cells = [
+    rows = [
+        (
             flock._names()[which],
             f"{100 * flock.weights_[which]:.0f} %",
             _about(flock.estimators_[which]),
-        ]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    title = _counted_kinds(flock)
-    if flock._classifies:
-        title += f", {len(flock.classes_)} classes"
-    head = "".join(f"<th>{name}</th>" for name in ("member", "weight", "what it is"))
-    return (
-        f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+        )
+        for which in order
+    ]
+    return html_table(flock, _counted_kinds(flock), ("member", "weight", "what it is"), rows)
 
 
 def _counted_kinds(flock: Any) -> str:
