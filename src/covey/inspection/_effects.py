@@ -557,7 +557,7 @@ def _looks_like_gaps(numbers: np.ndarray) -> list[float]:
         return []
     low, high = np.quantile(np.repeat(rest, counts[~is_code]), [0.25, 0.75])
     far = max(high - low, np.ptp(rest) / 4)
-    # Positive numbers have no place for -1; 0 is not so far from them as 999, a million may be one.
+    # Positive numbers have no place for -1; 0 is not so far from them as 999, a million farther.
     limits = {0.0: max(high - low, 3 * np.median(np.diff(rest)))}
     limits |= {-1.0: 0.0} if rest[0] >= 0 else {}
     limits |= dict.fromkeys((1e5, 1e6), 3 * np.ptp(rest))
