@@ -10,7 +10,6 @@ import pytest
 from covey._core.basis import Basis
 from covey._state import (
     Array,
-    Either,
     Flag,
     Index,
     ListOf,
@@ -175,7 +174,6 @@ def test_every_declaration_says_what_it_is():
     assert said["partner"] == "index (P) among D, or -1"
     assert said["pools"] == 'list (G) of "linear" or "log"'
     assert said["first"] == "in some whole number, at least 0, in others numbers (G)"
-    assert not issubclass(Either, Array)
 
 
 @pytest.mark.slow

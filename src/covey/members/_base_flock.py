@@ -20,9 +20,9 @@ from covey import __version__
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
+from covey._core.blocks import own_threads
 from covey._core.losses import ValueLoss
 from covey._core.quantiles import effective_weights
-from covey._core.threads import own_threads
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
 from covey._state import Array, Flags, Labels, Number, OrAbsent, Record, Where, Whole

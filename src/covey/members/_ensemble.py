@@ -99,7 +99,7 @@ class Ensemble(ABC):
     _importance_of_columns: _Measured(Record(Importance)) = None
     y_range_: Where("_regresses", OrAbsent(Array("2")))
     # The most probable class is predicted, unless `decide` says otherwise.
-    decision_: Decision | None = None
+    decision_: Where("_classifies", OrAbsent(Record(Decision))) = None
 
     _classifies, _regresses = property(classifies), property(regresses)
 
