@@ -532,6 +532,9 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             of both: 0 where the gate gives every row the same weights, 1 where members are
             constant.
 
+            Of a regressor ``cancelling`` says whether a member that counts predicts what lies
+            beyond ``y_range_``: then they say what can be together only.
+
             Of members of several kinds (``members=``) each has a ``name`` and its ``kind`` too,
             and linear ones are numbered ``within`` their own flock; there is no ``gate_share``.
             Other kinds than linear do not know what moved them, so it is tried out: a push is
