@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 
 from covey._callbacks import keeping_what_is_found
 from covey._number_words import rough
@@ -18,6 +18,7 @@ from covey.cli._console import CommandError, Console
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
+from covey.fusers._outputs import member_output
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
@@ -90,7 +91,8 @@ class Trial:
 
     ``step`` is called with a text before each fit and with 1 after it. Where ``failures`` is
     given, it takes the messages of models that fail, which are then left out; by default a
-    failure is raised. ``on_fitted`` is called with the name and the model of each fit.
+    failure is raised. ``on_fitted`` is called with the name and the model of each fit. Models of
+    the names in ``few`` see some rows of a long table only.
     """
 
     def __init__(
@@ -102,10 +104,13 @@ class Trial:
         step: Callable[..., None] = lambda text, done=0: None,
         failures: dict[str, str] | None = None,
         on_fitted: Callable[[str, Any], None] = lambda name, model: None,
+        few: Collection[str] = (),
     ) -> None:
         self.problem, self.splits, self.seed = problem, splits, seed
         self.failures = failures
         self._on_fitted = on_fitted
+        # Folds by groups, or forward in time, are of all rows.
+        self._few = few if problem.groups is None and problem.times is None else ()
         self.step = step
         self.keeps_parts = len(problem.y) <= _MOST_ROWS_TO_CROSS_VALIDATE
         self._parts: dict[int, tuple[PreparedRows, Any]] = {}
@@ -161,6 +166,12 @@ class Trial:
     def _fitted(self, number: int, name: str, estimator: Any, checkpoint: str | None) -> Predicted:
         """What a model that is fitted without a part of the rows predicts of it."""
         prepared, held_out = self._part(number)
+        if name in self._few and len(prepared.rows) > _MOST_ROWS_TO_COMPARE:
+            # With n rows the log-loss of p coefficients is about p / (2 n) above the best, so that
+            # a comparison with 40,000 is fair to the third digit.
+            drawn = np.random.default_rng(self.seed).permutation(len(prepared.rows))
+            drawn, prepared = np.sort(drawn[:_MOST_ROWS_TO_COMPARE]), copy(prepared)
+            prepared.rows, prepared.numbers = prepared.rows[drawn], prepared.numbers.iloc[drawn]
         started = time.perf_counter()
         model = prepared.fit(estimator, checkpoint)
         seconds = time.perf_counter() - started
@@ -218,13 +229,9 @@ def predictions_of(estimator: Any, numbers: Any, classes: np.ndarray | None) -> 
     """
     if classes is None:
         return np.asarray(estimator.predict(numbers), dtype=np.float64)
-    found = np.zeros((len(numbers), len(classes)))
-    if not hasattr(estimator, "predict_proba"):
-        labels = np.searchsorted(classes, estimator.predict(numbers))
-        found[np.arange(len(found)), labels] = 1.0
-        return found
-    found[:, np.searchsorted(classes, estimator.classes_)] = estimator.predict_proba(numbers)
-    return found
+    kind = "probability" if hasattr(estimator, "predict_proba") else "label"
+    found, _ = member_output(estimator, numbers, classes, kind, type(estimator).__name__)
+    return found if kind == "probability" else np.eye(len(classes))[found]
 
 
 def first_look(problem: Problem, estimators: Mapping[str, Any], seed: int) -> HeldOut | None:
@@ -292,42 +299,6 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
     return {name: one}
 
 
-def quick(estimators: Mapping[str, Any], problem: Problem, seed: int = 0) -> dict[str, Any]:
-    """The same models, which of a long table see some rows only: a linear one needs no more."""
-    if len(problem.y) <= _MOST_ROWS_TO_COMPARE or problem.groups is not None:
-        return dict(estimators)
-    if problem.times is not None:  # folds that go forward in time are of all rows
-        return dict(estimators)
-    return {name: OnSomeRows(one, _MOST_ROWS_TO_COMPARE, seed) for name, one in estimators.items()}
-
-
-class OnSomeRows(BaseEstimator):
-    """A model that is fitted on some rows at most, drawn at random.
-
-    With n rows the log-loss of p coefficients is about ``p / (2 n)`` above the best, so that a
-    comparison with 40,000 rows is fair to the third digit.
-    """
-
-    def __init__(self, estimator: Any, max_rows: int, random_state: int = 0) -> None:
-        self.estimator = estimator
-        self.max_rows = max_rows
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: np.ndarray) -> OnSomeRows:
-        """Fit the model on a sample of the rows of a data frame."""
-        order = np.random.default_rng(self.random_state).permutation(len(y))
-        rows = np.sort(order[: self.max_rows])
-        self.estimator_ = clone(self.estimator).fit(X.iloc[rows], np.asarray(y)[rows])
-        if hasattr(self.estimator_, "classes_"):
-            self.classes_ = self.estimator_.classes_
-            self.predict_proba = self.estimator_.predict_proba
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """What the model predicts."""
-        return self.estimator_.predict(X)
-
-
 # -- one model, judged once -----------------------------------------------------------------------
 
 
@@ -361,11 +332,10 @@ def fitted_and_judged(
     than. A fit with checkpoints (``files``) is not kept if it is stopped: it goes on later.
     """
     n_rows = len(problem.y)
-    rivals = quick(rivals, problem, seed)
     own = {name: learner} if full is None else {name: learner, FULL: full}
     n_fits = (len(own) + len(rivals)) * len(splits) + 1
     with console.progress(n_fits, "preparing") as step:
-        trial = Trial(problem, splits, seed, step=step)
+        trial = Trial(problem, splits, seed, step=step, few=rivals)
         if trial.keeps_parts:
             trial.run(rivals)
         first = trial.held_out() if trial.keeps_parts else first_look(problem, rivals, seed)

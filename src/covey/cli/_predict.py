@@ -201,7 +201,11 @@ def predictions(
         if first:
             made["decided_by"] = [one.get("name", f"member {one['member']}") for one in first]
             made["weight"] = [round(one["weight"], 4) for one in first]
-            made["member_predicts"] = [one["prediction"] for one in first]
+            # What lies beyond all that was seen is no prediction.
+            made["member_predicts"] = [
+                None if record.get("cancelling") else record["members"][0]["prediction"]
+                for record in records
+            ]
         if "gate_share" in records[0]:
             made["gate_share"] = [round(record["gate_share"], 4) for record in records]
     return pd.DataFrame(made)

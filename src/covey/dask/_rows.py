@@ -41,7 +41,7 @@ _ALL_ROWS = {"folds": False, "single": False}
 
 
 class DaskRows:
-    """The blocks of a Dask table as the rows of a fit: `covey.members`'s ``TrainingRows``.
+    """The blocks of a Dask table as the rows of a fit; see `InMemoryRows`.
 
     A gate needs X after the members are grown: ``keeps_features``. ``classes`` are the labels,
     sorted; None if the target is numeric. Of each label (one, if it is numeric) ``class_counts``,

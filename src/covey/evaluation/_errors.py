@@ -104,7 +104,7 @@ def thresholds(held_out: HeldOut, decision: Any = None) -> list[Threshold]:
     The class that a reader looks out for comes first: the rare one, or the rarest. ``decision`` is
     how the model decides, if not for the most probable class.
     """
-    sizes = np.bincount(held_out.codes[held_out.codes >= 0], minlength=len(held_out.classes))
+    sizes = held_out.confusion.sum(axis=1)
     shown = [int(k) for k in np.argsort(-sizes, kind="stable") if 0 < sizes[k] < len(held_out.y)]
     if not shown:
         return []

@@ -11,11 +11,10 @@ from functools import cache
 from typing import Any
 
 from covey._state import StateError
-from covey.inspection._ranking import decision_of
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._nodes import Node
 from covey.persistence._refusals import NotCoveredError
-from covey.persistence._writer import Writer, plain
+from covey.persistence._writer import Writer
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
 _DECLARED = {
@@ -88,9 +87,7 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     name = type(model).__name__
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
-    written = {"kind": name, **format_of(name).write(model, out)}
-    decision = vars(model).get("decision_")
-    return written if decision is None else {**written, "decision": plain(decision.as_record())}
+    return {"kind": name, **format_of(name).write(model, out)}
 
 
 def read_model(node: Node) -> Any:
@@ -98,17 +95,6 @@ def read_model(node: Node) -> Any:
     with node:
         name = node.text("kind", HOMES)
         try:
-            model = format_of(name).read(node)
+            return format_of(name).read(node)
         except StateError as error:
             node.refuse(error)
-        if node.has("decision"):
-            _read_decision(model, node)
-        return model
-
-
-def _read_decision(model: Any, node: Node) -> None:
-    """Set how a classifier makes classes of probabilities."""
-    try:
-        model.decision_ = decision_of(node.plain("decision"), model.classes_)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        node.check(False, "decision", "is none.")
