@@ -480,7 +480,7 @@ def test_single_precision_lays_out_what_double_precision_does(table):
         )
         for keep in (True, False):
             standardize_single(rows, "some", scaled, features, keep=keep)
-            found = [block._single_design("some") for block in rows.blocks]
+            found = [block._design("some", single=True) for block in rows.blocks]
             rows.broadcast(SearchBlock.standardize, "some", scaled)
             for block, single in zip(rows.blocks, found, strict=True):
                 double = block.designs["some"]
