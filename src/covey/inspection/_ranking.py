@@ -45,6 +45,20 @@ class ThresholdCurve:
     n_rows: int
 
 
+def placements(of_class: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """How often a row of the class is above the others, or one of the others below the class.
+
+    The mean of either side is the area under the curve.
+    """
+    from scipy.stats import rankdata
+
+    ranks, found = rankdata(scores), np.empty(len(scores))
+    for side in (of_class, ~of_class):
+        above = (ranks[side] - rankdata(scores[side])) / max((~side).sum(), 1)
+        found[side] = above if side is of_class else 1.0 - above
+    return found
+
+
 def at_threshold(
     y: ArrayLike,
     probabilities: ArrayLike,

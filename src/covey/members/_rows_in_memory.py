@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -307,7 +308,8 @@ class InMemoryRows:
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Refine a gate and members (theta, intercept, support) together."""
-        target = self._search_target()
+        y, target_of = self._search_target()
+        target = target_of(y)
         design = self._design(target.order, mean, scale)
         classes = np.arange(1) if self.classes is None else self.classes
         return gate.refine(design, *members, self.X, target, self.weight, classes, **how)
@@ -348,7 +350,7 @@ class InMemoryRows:
         everyone = slice(0, len(self.y))
         return SearchInMemory(
             in_blocks(
-                self.X, self._search_target, self.weight, everyone, self._beside(len(self.y))
+                self.X, *self._search_target(), self.weight, everyone, self._beside(len(self.y))
             )
         )
 
@@ -359,10 +361,11 @@ class InMemoryRows:
         empty list none.
         """
         sample, folds = self._sample(n_rows, seed, folds)
-        rows = sample.rows
+        rows, (y, target_of) = sample.rows, self._search_target()
         return sampled_rung(
             self.X[rows],
-            lambda which: self._search_target(rows[which]),
+            y[rows],
+            target_of,
             self.weight[rows] * sample.factor,
             sample.n_fitted,
             factor,
@@ -433,10 +436,11 @@ class InMemoryRows:
             return None
         return self._device.send(np.zeros(0))
 
-    def _search_target(self, rows: Any = slice(None)) -> ClassTarget | ValueTarget:
+    def _search_target(self) -> tuple[np.ndarray, Any]:
+        """The numbers or codes of classes, and what makes the target of some of them."""
         if self.classes is None:
-            return ValueTarget(self.target[rows], self._loss)
-        return ClassTarget(self._codes[rows], len(self.classes))
+            return self.target, partial(ValueTarget, loss=self._loss)
+        return self._codes, partial(ClassTarget, n_classes=len(self.classes))
 
     def draws_folds(self, cv: Any) -> bool:
         """Whether folds are drawn: then a rung needs none of its own."""
