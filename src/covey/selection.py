@@ -35,13 +35,14 @@ from covey.members import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
+from covey.tables._checked import checked_table
 from covey.tables._columns import column_positions, flip_units
 from covey.tables._preparation import (
     Preparation,
-    checked_table,
     frequent_categories,
     nothing_varies,
 )
+from covey.tables._reading import Reading
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.
@@ -215,7 +216,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Test the features, and count those that members on halves of the rows keep."""
         self._check_parameters()
-        X, y, words = checked_table(self, X, y)
+        X, y, reading = checked_table(self, X, y)
         self._check_counts(X.shape[1])
         if self.prefit:
             masks, sizes = self._kept_by_fitted(X.shape[1])
@@ -227,7 +228,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             weight = check_sample_weight(sample_weight, len(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             masks, shadows, sizes, answers = self._kept_by_resamples(
-                recipe, X, words, y, weight / weight.max(), seed
+                recipe, X, reading, y, weight / weight.max(), seed
             )
         self._summarize(masks, shadows, sizes, answers)
         return self
@@ -310,7 +311,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         self,
         recipe: Any,
         X: Any,
-        words: dict[int, tuple[str, ...]],
+        reading: Reading | None,
         y: np.ndarray,
         weight: np.ndarray,
         seed: int,
@@ -334,7 +335,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             y = np.asarray(y, dtype=np.float64)
             strata = core.strata_of_values(y)
         rows = InMemoryRows(
-            X, y, weight, None, numeric=not classifies, device=HostDevice(), words=words
+            X, y, weight, None, numeric=not classifies, device=HostDevice(), reading=reading
         )
         feature_of = np.arange(n_features)
         tested, preparation = (feature_of, np.zeros((len(y), 0)), feature_of[:0]), None

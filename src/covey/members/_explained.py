@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._explanations import Explanations
 from covey.tables._columns import feature_names
+from covey.tables._reading import Reading
 from covey.tables._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
@@ -65,13 +66,13 @@ class ExplainedRows:
         self,
         X: Any,
         weight: np.ndarray | None = None,
-        words: Mapping[int, Sequence[str]] | None = None,
+        reading: Reading | None = None,
     ) -> None:
         """Learn what is typical of the columns of the rows that the model is fitted to."""
         if not all(X.shape):
             return  # refused by whatever is fitted to it
         names = feature_names(self)
-        self._seen_columns = seen_columns(X, names, weight=weight, words=words)
+        self._seen_columns = seen_columns(X, names, weight=weight, reading=reading)
 
     def _keep_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Keep some training rows, by which importance is measured when it is asked for."""

@@ -35,8 +35,8 @@ from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._training_rows import TrainingRows
+from covey.tables._checked import checked_rows
 from covey.tables._columns import feature_names
-from covey.tables._preparation import checked_rows
 from covey.tables._seen_columns import seen_means
 
 # Products with so many numbers of X are worth several threads of BLAS.
@@ -142,7 +142,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
         for name in ("_seen_columns", "_importance_of_columns", "decision_"):
             self.__dict__.pop(name, None)
         if isinstance(rows, InMemoryRows):
-            self._keep_seen(rows.X, rows.weight, rows.words)
+            self._keep_seen(rows.table, rows.weight, rows.reading)
 
     def _keep_prepared(self, rows: TrainingRows) -> None:
         """Keep some rows to measure importance by, where no folds did."""

@@ -8,11 +8,13 @@ from covey.tables._encoders import (
     Categories,
     Dates,
     Encoder,
+    Number,
     Text,
     zone_of,
 )
 from covey.tables._kinds import Column, look
 from covey.tables._learning import learn_dates
+from covey.tables._reading import Reading
 from covey.tables._table_preparation import TablePreparation
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "Column",
     "Dates",
     "Encoder",
+    "Number",
+    "Reading",
     "TablePreparation",
     "Text",
     "learn_dates",
