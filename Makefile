@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test docs docs-quick notebooks test-docs dist conda-recipe lint-workflows test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak soak-serve lint picture report-picture serve-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
+.PHONY: demo test test-slow docs docs-quick notebooks test-docs dist conda-recipe lint-workflows test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak soak-serve lint picture report-picture serve-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-serve bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -19,6 +19,10 @@ demo: $(VENV)/.demo
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest --doctest-modules -n 2
+
+# What takes longer: whole protocols, kills, browsers, fuzzing, every rule against its literal version.
+test-slow: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m pytest -m slow -n 2 tests reproduction
 
 # The same lines on PyTorch, which is as large as all the rest together.
 test-torch: $(VENV)/.torch

@@ -325,7 +325,7 @@ def test_what_holds_nothing_is_refused_in_a_sentence():
     with pytest.raises(ValueError, match="labels must have two dimensions, one row a sample"):
         covey.consensus(None)
     with pytest.raises(ValueError, match="errors must hold one number a member, got {}"):
-        covey.oracle_bounds({})
+        covey.inspection.oracle_bounds({})
 
 
 @pytest.mark.parametrize("weights", [["x", 1.0], [[1.0], 2.0], {}])

@@ -22,9 +22,9 @@ from covey import (
     GeneralStackingRegressor,
     MultiviewClassifier,
     TableClassifier,
-    bias_variance,
 )
 from covey.fusers import Stacking
+from covey.inspection import bias_variance
 from covey.rivals import DecorateClassifier, SubsetSearchClassifier
 
 

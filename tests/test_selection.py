@@ -36,6 +36,11 @@ def numeric_effects(seed, n_rows=1000, n_features=200, share=0.5):
     return X, signal + rng.normal(size=n_rows) * np.sqrt(10 * (1 - share) / share), true
 
 
+def quick(**parameters):
+    """What is relevant is tested without members: few are grown where these do not matter."""
+    return SubsetSelector(**{"n_resamples": 2, "random_state": 0, **parameters})
+
+
 @pytest.fixture(scope="module")
 def extended():
     return make_quarter_circle(250, n_dummy_features=6, random_state=0)
@@ -43,7 +48,7 @@ def extended():
 
 @pytest.fixture(scope="module")
 def fitted(extended):
-    return SubsetSelector(random_state=0).fit(*extended)
+    return quick(n_resamples=25).fit(*extended)
 
 
 _EVIDENCE = "weights have no scale: to a test, a row of weight 2 is no two rows"
@@ -63,6 +68,7 @@ def test_scikit_learn_check_passes(estimator, check):
 # -- what it finds ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_papers_extended_set_in_24_of_25_seeds():
     """Features 1 and 2 first on the diagonal, (1, 2) the first pair; a tie is a miss."""
     found = 0
@@ -77,12 +83,13 @@ def test_the_papers_extended_set_in_24_of_25_seeds():
     assert found >= 24
 
 
-def test_linear_effects_among_two_hundred():
+@pytest.mark.parametrize("n_seeds", [1, pytest.param(6, marks=pytest.mark.slow)])
+def test_linear_effects_among_two_hundred(n_seeds):
     """Median of 6 seeds: 9 of the 10 first are true; its own choice has 9 true, 2 false."""
     first, true_ones, false_ones = [], [], []
-    for seed in range(6):
+    for seed in range(n_seeds):
         X, y, true = linear_effects(seed)
-        model = SubsetSelector(random_state=seed).fit(X, y)
+        model = quick(random_state=seed).fit(X, y)
         first.append(np.isin(np.argsort(model.ranking_)[:10], true).sum())
         true_ones.append(model.support_[true].sum())
         false_ones.append(model.support_.sum() - model.support_[true].sum())
@@ -91,24 +98,26 @@ def test_linear_effects_among_two_hundred():
     assert np.median(false_ones) <= 2
 
 
-def test_nothing_stands_out_of_noise():
+@pytest.mark.parametrize("n_seeds", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_nothing_stands_out_of_noise(n_seeds):
     rng = np.random.default_rng(0)
     counts = [
-        SubsetSelector(random_state=seed)
+        quick(random_state=seed)
         .fit(rng.normal(size=(200, 30)), rng.integers(0, 2, 200))
         .support_.sum()
-        for seed in range(5)
+        for seed in range(n_seeds)
     ]
     assert np.median(counts) == 0
 
 
-def test_effects_on_numbers_among_two_hundred():
+@pytest.mark.parametrize("n_seeds", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_effects_on_numbers_among_two_hundred(n_seeds):
     """Over 5 seeds: the 10 true ones are the 10 first, and its own choice adds one at most."""
     for share, least in ((0.5, 9.5), (0.2, 7.5)):
         first, true_ones, false_ones = [], [], []
-        for seed in range(5):
+        for seed in range(n_seeds):
             X, y, true = numeric_effects(seed, share=share)
-            model = SubsetSelector(random_state=seed).fit(X, y)
+            model = quick(random_state=seed).fit(X, y)
             first.append(np.isin(np.argsort(model.ranking_)[:10], true).sum())
             true_ones.append(model.support_[true].sum())
             false_ones.append(model.support_.sum() - model.support_[true].sum())
@@ -117,29 +126,31 @@ def test_effects_on_numbers_among_two_hundred():
         assert np.mean(false_ones) <= 1
 
 
-def test_nothing_stands_out_of_noise_for_numbers():
+@pytest.mark.parametrize("n_seeds", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_nothing_stands_out_of_noise_for_numbers(n_seeds):
     rng = np.random.default_rng(0)
     counts = [
-        SubsetSelector(random_state=seed)
+        quick(random_state=seed)
         .fit(rng.normal(size=(200, 30)), rng.normal(size=200))
         .support_.sum()
-        for seed in range(5)
+        for seed in range(n_seeds)
     ]
     assert np.median(counts) == 0
 
 
 def test_the_unit_of_a_number_does_not_matter_and_robust_losses_resist_outliers():
     X, y, true = numeric_effects(0, 400, 30)
-    plain = SubsetSelector(random_state=0).fit(X, y)
-    moved = SubsetSelector(random_state=0).fit(X, 1000 + 50 * y)
+    plain = quick().fit(X, y)
+    moved = quick().fit(X, 1000 + 50 * y)
     assert_array_equal(plain.support_, moved.support_)
     spoiled = y.copy()
     spoiled[:8] += 200.0
     recipe = SubsetEnsembleRegressor(
         1, loss="huber", flip_probability=0.05, tol=-np.inf, max_iter=150, subset_penalty=0.003
     )
-    huber = SubsetSelector(recipe, random_state=0).fit(X, spoiled)
-    squared = SubsetSelector(recipe.set_params(loss="squared"), random_state=0).fit(X, spoiled)
+    huber = quick(estimator=recipe, n_resamples=10).fit(X, spoiled)
+    recipe.set_params(loss="squared")
+    squared = quick(estimator=recipe, n_resamples=10).fit(X, spoiled)
     assert huber.selection_frequency_[true].mean() > squared.selection_frequency_[true].mean()
     assert squared.support_[true].sum() >= 9
 
@@ -149,8 +160,8 @@ def test_the_estimators_kind_decides_what_y_is(extended):
     recipe = SubsetEnsembleRegressor(
         1, flip_probability=0.05, tol=-np.inf, max_iter=50, subset_penalty=0.003
     )
-    as_numbers = SubsetSelector(recipe, random_state=0).fit(X, y)
-    as_labels = SubsetSelector(random_state=0).fit(X, y)
+    as_numbers = quick(estimator=recipe).fit(X, y)
+    as_labels = quick().fit(X, y)
     assert not np.array_equal(as_numbers.co_selection_, as_labels.co_selection_)
     assert_array_equal(np.flatnonzero(as_numbers.support_), [0, 1])
     labels = SubsetSelector(SubsetEnsembleClassifier(1))
@@ -169,22 +180,18 @@ def test_a_fitted_regressor_serves_as_it_is():
 # -- all features, and the fewest that suffice -----------------------------------------------
 
 
-def quick(**parameters):
-    """Members are not what these tests are about."""
-    return SubsetSelector(n_resamples=2, **{"random_state": 0, **parameters})
-
-
-def test_redundant_true_columns_come_before_noise():
+@pytest.mark.parametrize("n_seeds", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_redundant_true_columns_come_before_noise(n_seeds):
     """Iris and 6 columns of noise."""
     X, y = load_iris(return_X_y=True)
     found = false = 0
-    for seed in range(10):
+    for seed in range(n_seeds):
         noisy = np.hstack([X, np.random.default_rng(seed).normal(size=(150, 6))])
         model = quick(random_state=seed).fit(noisy, y)
         found += (model.ranking_[:4] <= 4).all()
         false += model.support_[4:].sum()
-    assert found == 10
-    assert false <= 4
+    assert found == n_seeds
+    assert false <= max(1, 0.4 * n_seeds)
 
 
 @pytest.fixture(scope="module")
@@ -300,14 +307,14 @@ def test_co_selection_is_eq_12_of_a_fitted_flock(extended):
 def test_thresholds_are_eq_13(fitted, extended):
     frequency = fitted.co_selection_
     middle = float(np.median(frequency))
-    model = SubsetSelector(individual_threshold=0.7, cross_threshold=middle, random_state=0)
+    model = quick(n_resamples=25, individual_threshold=0.7, cross_threshold=middle)
     model.fit(*extended)
     expected = frequency > middle
     np.fill_diagonal(expected, np.diag(frequency) > 0.7)
     assert_array_equal(model.co_selection_binary_, expected)
     assert_array_equal(model.support_, np.diag(frequency) > 0.7)
     # A wanted number of pairs derives the threshold.
-    model = SubsetSelector(n_features_to_select=3, n_pairs=2, random_state=0).fit(*extended)
+    model = quick(n_features_to_select=3, n_pairs=2).fit(*extended)
     assert model.support_.sum() == 3
     assert model.individual_threshold_ is None
     assert model.co_selection_binary_[np.triu_indices(8, 1)].sum() == 2
@@ -331,7 +338,7 @@ def test_what_it_reports_is_consistent(fitted):
 
 def test_names_pipeline_and_back():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = SubsetSelector(n_features_to_select=4, random_state=0).fit(X, y)
+    model = quick(n_features_to_select=4).fit(X, y)
     assert list(model.get_feature_names_out()) == list(X.columns[model.get_support()])
     assert all(name in X.columns for pair in model.top_pairs_ for name in pair[:2])
     reduced = model.set_output(transform="pandas").transform(X)
@@ -339,7 +346,7 @@ def test_names_pipeline_and_back():
     assert reduced.shape == (569, 4)
     back = model.inverse_transform(reduced)
     assert_allclose(back[:, model.get_support()], reduced)
-    five = SubsetSelector(n_features_to_select=5, random_state=0)
+    five = quick(n_features_to_select=5)
     pipeline = make_pipeline(five, LogisticRegression(max_iter=5000)).fit(X.to_numpy(), y)
     kept = X.to_numpy()[:, five.get_support()]
     alone = LogisticRegression(max_iter=5000).fit(kept, y)
@@ -348,8 +355,8 @@ def test_names_pipeline_and_back():
 
 def test_sparse_rows_and_feature_groups(extended):
     X, y = extended
-    dense = SubsetSelector(random_state=0).fit(X, y)
-    thin = SubsetSelector(random_state=0).fit(sparse.csr_array(X), y)
+    dense = quick().fit(X, y)
+    thin = quick().fit(sparse.csr_array(X), y)
     assert_array_equal(dense.get_support(), thin.get_support())
     recipe = SubsetEnsembleClassifier(
         1,
@@ -360,13 +367,13 @@ def test_sparse_rows_and_feature_groups(extended):
         feature_groups=[[2, 3, 4]],
         always_keep=[7],
     )
-    model = SubsetSelector(recipe, random_state=0).fit(X, y)
+    model = quick(estimator=recipe, n_resamples=10).fit(X, y)
     assert len(set(model.selection_frequency_[2:5])) == 1
     assert model.selection_frequency_[7] == 1
 
 
 def test_same_seed_same_choice(extended):
-    one, other = (SubsetSelector(random_state=3).fit(*extended) for _ in range(2))
+    one, other = (quick(random_state=3, n_resamples=5).fit(*extended) for _ in range(2))
     assert_array_equal(one.co_selection_, other.co_selection_)
 
 

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from covey._core.basis import Basis
 from covey._state import (
     Array,
     Either,
@@ -48,6 +49,7 @@ class Everything:
     weights: Share("G")
     table: Array("G D", low=-1.0)
     feature: Index("P", "D")
+    partner: Index("P", "D", none=True)
     chosen: Index("", "P")
     pools: ListOf(OneOf("linear", "log"), "G")
     steps: Stacked(Step, "S")
@@ -74,6 +76,7 @@ def everything(**changed):
         "weights": np.array([0.25, 0.75]),
         "table": np.arange(6.0).reshape(2, 3),
         "feature": np.array([0, 2]),
+        "partner": np.array([2, -1]),
         "chosen": 1,
         "pools": ["log", "linear"],
         "steps": [Step(np.ones(3), True), Step(np.zeros(3), False)],
@@ -123,6 +126,8 @@ def test_what_is_declared_comes_back_equal_and_its_bytes_are_the_same_again():
         ({"table": np.full((2, 3), np.nan)}, "table holds NaN"),
         ({"feature": np.array([0, 3])}, "feature holds a number above 2"),
         ({"feature": np.array([-1, 0])}, "feature holds a number below 0"),
+        ({"partner": np.array([3, -1])}, "partner holds a number above 2"),
+        ({"partner": np.array([2, -2])}, "partner holds a number below -1"),
         ({"chosen": 2}, "chosen is not between 0 and 1"),
         ({"pools": ["log", "other"]}, "pools is none of what it may be"),
         ({"pools": ["log"]}, "pools is no list, or one of another length"),
@@ -140,6 +145,24 @@ def test_what_is_not_as_declared_is_refused(changed, match):
         read(written(everything(**changed)), Everything)
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "match"),
+    [
+        ("partner", 3, "holds a number above 2"),  # else an IndexError of ``predict``
+        ("partner", -2, "holds a number below -1"),
+        ("feature", 3, "holds a number above 2"),
+        ("feature", -1, "holds a number below 0"),
+    ],
+)
+def test_columns_of_a_file_are_made_of_features_that_there_are(part, value, match):
+    basis = Basis.products(np.array([False, True, False]), np.zeros(3))
+    assert equal(read(written(basis), Basis), basis)
+    positions = getattr(basis, part).copy()
+    positions[-1] = value
+    with pytest.raises(ModelFileError, match=f"{part} {match}"):
+        read(written(replace(basis, **{part: positions})), Basis)
+
+
 def test_a_shared_letter_is_one_length_inside_and_outside():
     with pytest.raises(ModelFileError, match=r"more has the shape \(2,\) instead of \(3\)"):
         read(written(Outer(everything(), np.zeros(2))), Outer)
@@ -149,11 +172,13 @@ def test_every_declaration_says_what_it_is():
     said = {name: str(kind) for name, kind in stored_fields(Everything).items()}
     assert said["table"] == "numbers (G, D), at least -1"
     assert said["feature"] == "index (P) among D"
+    assert said["partner"] == "index (P) among D, or -1"
     assert said["pools"] == 'list (G) of "linear" or "log"'
     assert said["first"] == "in some whole number, at least 0, in others numbers (G)"
     assert not issubclass(Either, Array)
 
 
+@pytest.mark.slow
 def test_files_need_no_docstrings_and_no_assertions():
     """Under ``python -OO`` there are none."""
     code = """

@@ -39,10 +39,9 @@ from covey import (
     FusionClassifier,
     MultiviewClassifier,
     SubsetEnsembleClassifier,
-    diversity,
     members_of,
-    oracle_interval,
 )
+from covey.inspection import diversity, oracle_interval
 from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier, SubsetSearchClassifier
 from reproduction.data import load as load_paper_table
 

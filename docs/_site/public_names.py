@@ -13,7 +13,10 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from sklearn.base import ClassifierMixin, RegressorMixin
+
 import covey
+from covey.members import _ensemble
 
 # The verbs in the order of the guide, what each is about, and the packages that serve it.
 VERBS = {
@@ -30,7 +33,6 @@ VERBS = {
         ("tables", "reporting", "explaining", "serve", "serving"),
     ),
     "Hand on": ("Model files and graphs for other runtimes.", ("persistence", "onnx")),
-    "Scale": ("Rows beyond memory, or on a cluster.", ("dask",)),
     "Compare": (
         "What the paper argues against, and its data.",
         ("rivals", "datasets"),
@@ -46,6 +48,9 @@ EXTEND = (
 FOR_USERS = {"inspection", "rivals", "persistence", "onnx", "datasets", "reporting"}
 # Programs, which have pages of their own.
 PROGRAMS = {"cli", "__main__"}
+
+# The methods of one base class that only classifiers, or only regressors, have.
+TASKS = {_ensemble.classifies: ClassifierMixin, _ensemble.regresses: RegressorMixin}
 
 
 class PublicName(NamedTuple):
@@ -146,6 +151,11 @@ def methods(cls: type) -> list[str]:
         if name.startswith("_") or owner is None or not owner.__module__.startswith("covey"):
             continue
         member = inspect.getattr_static(cls, name)
+        if hasattr(member, "check"):  # of `available_if`
+            task = TASKS.get(member.check)
+            if task is not None and not issubclass(cls, task):
+                continue
+            member = member.fn
         written = isinstance(member, (staticmethod, classmethod, property)) or callable(member)
         if written and (inspect.getdoc(getattr(cls, name)) or "").strip():
             found.append(name)

@@ -7,7 +7,7 @@ much as deep trees, they win about as much.) Nearest neighbours show that varian
 enough: a row's nearest neighbour is in 63 % of the bootstrap samples, so it wins the vote as it
 did before, and next to nothing is won.
 
-``covey.bias_variance`` measures variance (Domingos) and expected error of each learner and of
+``bias_variance`` measures variance (Domingos) and expected error of each learner and of
 15 bagged ones, on the same fresh training sets of a problem whose probabilities are known.
 """
 
@@ -32,7 +32,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from covey import bias_variance
+from covey.inspection import bias_variance
 
 LEARNERS = {
     "stump": DecisionTreeClassifier(max_depth=1),

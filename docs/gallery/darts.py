@@ -18,7 +18,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from covey import DartsDisplay, bias_variance
+from covey.inspection import DartsDisplay, bias_variance
 
 LEARNERS = {
     "one question": DecisionTreeRegressor(max_depth=1),

@@ -27,7 +27,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from covey import DecisionRegionsDisplay, FusionClassifier
+from covey import FusionClassifier
+from covey.inspection import DecisionRegionsDisplay
 
 STARTS, WRONG = 15, 0.05
 NETWORKS, CONVEX = "networks", "convex"

@@ -6,7 +6,7 @@ variance. (Deep is not always best: with strong noise larger leaves can win, see
 ``forests_do_not_overfit.py``; but a forest never mends a bias that its trees share.)
 
 Single trees and forests of growing depth learn Friedman's first function, and
-``covey.bias_variance`` takes their squared error apart on fresh training sets.
+``covey.inspection.bias_variance`` takes their squared error apart on fresh training sets.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from _style import BLUE, GRAY, HERE, INK, ORANGE, interval, panels, save, square
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from covey import bias_variance
+from covey.inspection import bias_variance
 
 DEPTHS = (1, 2, 3, 5, 8, None)
 

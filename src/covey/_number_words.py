@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 NOTHING = "-"
@@ -41,8 +41,8 @@ def _trimmed(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def cell(value: float | None) -> str:
-    """Write a value of a table: whole numbers in full, others with three or four digits.
+def cell(value: float | None, digits: int = 3) -> str:
+    """Write a value of a table: whole numbers in full, others with three or four digits, or more.
 
     Examples
     --------
@@ -51,11 +51,24 @@ def cell(value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return NOTHING
-    if abs(value) >= 1e6:
-        return number(value, 4)
-    if abs(value) >= 1000:
-        return f"{value:.0f}" if abs(value) < 9_999.5 else f"{value:,.0f}"
-    return number(value, 4 if abs(value) >= 100 else 3)
+    size = abs(value)
+    least = len(f"{size:.0f}") if 100 <= size < 1e6 else 3
+    text = number(value, max(digits, least, 4 if size >= 100 else 3))
+    return text.replace(",", "") if size < 9_999.5 else text
+
+
+def digits_of(low: float, high: float) -> int:
+    """Return with how many digits values between these are told from each other.
+
+    Examples
+    --------
+    >>> cell(121.4735, digits_of(121.4735, 121.5663)), cell(45, digits_of(0, 90))
+    ('121.474', '45')
+    """
+    if not math.isfinite(high - low) or low == high:
+        return 3
+    size, step = math.log10(max(abs(low), abs(high))), math.log10(high - low) - 1.7
+    return min(math.floor(size) - math.floor(step) + 1, 15)
 
 
 def percent(share: float | None) -> str:
@@ -150,3 +163,20 @@ def listed(parts: Iterable[Any]) -> str:
     """Write parts as a sentence lists them: a, b and c."""
     texts = [str(part) for part in parts]
     return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+
+
+def named(parts: Sequence[Any], most: int) -> str:
+    """Write the first parts, and how many more there are: a, b, 3 more."""
+    more = [f"{len(parts) - most:,} more"] if len(parts) > most else []
+    return ", ".join([*map(str, parts[:most]), *more])
+
+
+def range_words(low: float | None, high: float | None, show: Callable[[float], str] = cell) -> str:
+    """Write a range, one end of which may be open (None or NaN): below 3, 3 to 5, 5 or more."""
+    if low is None or math.isnan(low):
+        return f"below {show(high)}"
+    return (
+        f"{show(low)} or more"
+        if high is None or math.isnan(high)
+        else f"{show(low)} to {show(high)}"
+    )

@@ -627,9 +627,9 @@ class AnyOf(Stored):
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the object."""
         with node.child(name) as inner:
-            found = next((cls for cls in self.classes if inner.has(cls.__name__)), None)
-            inner.check(found is not None, "kind", "is not known.")
-            return Record(found, self.letters).read(inner, found.__name__, sizes)
+            found = [cls for cls in self.classes if inner.has(cls.__name__)]
+            inner.check(bool(found), "kind", "is not known.")
+            return Record(found[0], self.letters).read(inner, found[0].__name__, sizes)
 
     def __str__(self) -> str:
         return " or ".join(cls.__name__ for cls in self.classes)

@@ -17,7 +17,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._validation import fitted_alone
-from covey.members import ExplainedRows, Origins, RoutesToEstimator
+from covey.members._ensemble import Ensemble
+from covey.members._flock_summary import Origins
+from covey.members._routing import RoutesToEstimator
 from covey.tables._kinds import as_frame, as_kind
 from covey.tables._seen_columns import SeenColumns
 from covey.tables._table_preparation import TablePreparation
@@ -38,8 +40,14 @@ def _of_estimator(name: str) -> Any:
     return available_if(has)
 
 
-class _TableModel(ExplainedRows, RoutesToEstimator, BaseEstimator):
+class _TableModel(RoutesToEstimator, BaseEstimator):
     """What models of tables share."""
+
+    feature_importances_ = Ensemble.feature_importances_
+    contributions = Ensemble.contributions
+    what_if = Ensemble.what_if
+    smallest_change = Ensemble.smallest_change
+    _with_reasons = Ensemble._with_reasons
 
     # Groups are for the estimator; the preparation reads none.
     __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012

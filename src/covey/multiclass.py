@@ -20,7 +20,9 @@ from covey._core.fusion import codes
 from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
 from covey.fusers._predictions import encode_labels
-from covey.members import Classifiers, ExplainedRows, GivenModels, RoutesToEstimator
+from covey.members._ensemble import Ensemble
+from covey.members._given import Classifiers, GivenModels
+from covey.members._routing import RoutesToEstimator
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
 _FIXED = {
@@ -66,7 +68,6 @@ def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
 
 class CodeBookClassifier(
     RoutesToEstimator,
-    ExplainedRows,
     GivenModels,
     MetaEstimatorMixin,
     ClassifierMixin,
@@ -143,6 +144,11 @@ class CodeBookClassifier(
     """
 
     _models = Classifiers
+    _seen_columns = _importance_of_columns = None
+    _keep_seen, _keep_rows = Ensemble._keep_seen, Ensemble._keep_rows
+    importance_, feature_importances_ = Ensemble.importance_, Ensemble.feature_importances_
+    contributions, what_if = Ensemble.contributions, Ensemble.what_if
+    smallest_change = Ensemble.smallest_change
 
     # Weights are for the learners; the code book itself reads none.
     __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012

@@ -29,12 +29,9 @@ from covey._validation import (
     fitted_alone,
     holds_numbers,
 )
-from covey.members import (
-    InMemoryRows,
-    LinearFlock,
-    SubsetEnsembleClassifier,
-    SubsetEnsembleRegressor,
-)
+from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
+from covey.members._linear_flock import LinearFlock
+from covey.members._rows_in_memory import InMemoryRows
 from covey.tables._checked import checked_table
 from covey.tables._columns import column_positions, flip_units
 from covey.tables._preparation import (

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
 from sklearn import get_config
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.utils import Bunch, check_array, get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.metaestimators import available_if
@@ -33,14 +33,10 @@ from covey.fusers._stacking import (
     outputs_by_member,
     ranks_of_classes,
 )
-from covey.members import (
-    Classifiers,
-    FitParameters,
-    FusedClassifier,
-    FusedRegressor,
-    NamedMembers,
-    Regressors,
-)
+from covey.members._ensemble import Ensemble
+from covey.members._given import Classifiers, Regressors
+from covey.members._named import NamedMembers
+from covey.members._routing import FitParameters
 from covey.members._stored import check_fuser, check_member, try_row
 from covey.tables._columns import chosen_columns
 
@@ -49,7 +45,7 @@ __all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-class Layered(NamedMembers):
+class Layered(NamedMembers, Ensemble):
     """What both share: layers of members, their folds, and columns beside their outputs.
 
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
@@ -475,7 +471,7 @@ def _final_has(*methods: str) -> Callable[[Any], bool]:
     return check
 
 
-class GeneralStackingClassifier(Layered, FusedClassifier):
+class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
     r"""Any classifier on top of any classifiers, learnt from out-of-fold outputs.
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
@@ -633,10 +629,8 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     def _fused_log(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse_log(*self._forward(X))
 
-    predict_proba = available_if(_final_has("predict_proba"))(FusedClassifier.predict_proba)
-    predict_log_proba = available_if(_final_has("predict_proba"))(
-        FusedClassifier.predict_log_proba
-    )
+    predict_proba = available_if(_final_has("predict_proba"))(Ensemble.predict_proba)
+    predict_log_proba = available_if(_final_has("predict_proba"))(Ensemble.predict_log_proba)
 
     @available_if(_final_has("predict_proba", "decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
@@ -690,7 +684,7 @@ def _probabilities(member: Any, X: Any, classes: np.ndarray, output: str, name: 
     return member_output(member, X, classes, "probability", name)[0]
 
 
-class GeneralStackingRegressor(Layered, FusedRegressor):
+class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
     r"""Any regressor on top of any regressors, learnt from out-of-fold predictions.
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
@@ -767,6 +761,3 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
 
     def _predict_layer(self, names: list, members: list, X: Any, outputs: list) -> np.ndarray:
         return member_values(members, names, X)[:, :, None]
-
-    def _member_values(self, X: Any) -> np.ndarray:
-        return self._forward(X)[0].values[:, :, 0]

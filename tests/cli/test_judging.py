@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from covey.cli import _judging
+from covey.cli import _evaluate
 from covey.cli._console import Console
-from covey.cli._evaluate import Trial, linear, make_splits, simplest
+from covey.cli._evaluate import Trial, fitted_and_judged, linear, make_splits, simplest
 from covey.cli._fitting import flock
-from covey.cli._judging import fitted_and_judged
 from covey.members import FlockClassifier
 
 from .conftest import problem_of, some_table
@@ -66,8 +65,8 @@ def test_who_stops_the_judging_has_the_model_and_the_parts_that_are_done(monkeyp
 
 def test_who_stops_the_search_has_the_best_of_it_judged_by_its_own_rows(monkeypatch):
     problem = problem_of(some_table(80))
-    fitted = _judging._fitted
-    monkeypatch.setattr(_judging, "_fitted", lambda *how: (fitted(*how)[0], True))
+    fitted = _evaluate._fitted
+    monkeypatch.setattr(_evaluate, "_fitted", lambda *how: (fitted(*how)[0], True))
     found = judged(problem, flock(problem))
     assert not found.is_whole
     assert "search itself" in found.how
@@ -95,9 +94,9 @@ def test_ctrl_c_ends_the_search_of_a_command_and_sigterm_does_not(monkeypatch):
         return stop
 
     monkeypatch.setattr(CrossFit, "hold_out", stopped_by(KeyboardInterrupt()))
-    model, was_stopped = _judging._fitted(problem, flock(problem), 0, None)
+    model, was_stopped = _evaluate._fitted(problem, flock(problem), 0, None)
     assert was_stopped
     assert len(model.predict(problem.table)) == 80
     monkeypatch.setattr(CrossFit, "hold_out", stopped_by(Terminated(15)))
     with pytest.raises(Terminated):
-        _judging._fitted(problem, flock(problem), 0, None)
+        _evaluate._fitted(problem, flock(problem), 0, None)

@@ -120,5 +120,5 @@ def test_batches_of_other_types_and_columns_are_one_table():
 
 
 def test_columns_may_be_left_unread():
-    (found,) = rows_of([(1, "a"), (2, "b")], ["x", "y"], {"y"})
+    (found,) = rows_of(iter([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}]), {"y"})
     assert found.batch.to_pydict() == {"y": ["a", "b"]}

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey.cli._guards import guards
-from covey.cli._subjects import repeated_subjects
+from covey.cli._guards import guards, repeated_subjects
 
 from .conftest import problem_of
 

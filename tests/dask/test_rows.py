@@ -8,8 +8,9 @@ import scipy.sparse as sp
 import covey
 from covey._core.losses import ValueLoss, weighted_quantile
 from covey._core.moments import moments
-from covey.dask import DaskRows, _worker
+from covey.dask import _worker
 from covey.dask._blocks import TableBlock
+from covey.dask._rows import DaskRows
 from covey.members._held_out import held_out_rows
 
 

@@ -11,8 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covey import evaluate
+from covey._intervals import Interval
+from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
 from covey.evaluation._held_out import HeldOut, Predicted
+from covey.evaluation._record import Difference
 from covey.evaluation._sentences import answers
 
 
@@ -131,3 +134,52 @@ def test_differences_that_do_not_show_are_none():
     one = evaluate(model, table, held_out=HeldOut(y, models))
     assert one.verdict == "as linear"
     assert "A linear model does as well." in dict(answers(one))["How right is it?"]
+
+
+def test_columns_that_tell_nothing_are_not_said_to_move_anything():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"x": rng.normal(size=300), "z": rng.normal(size=300)})
+    y = rng.normal(size=300)
+    model = LinearRegression().fit(table[:40], y[:40])
+    one = evaluate(model, table[40:], y[40:], target="luck")
+    assert one.verdict == "useless"
+    (line,) = lines_of(one)
+    assert line.startswith("At nothing that helps; mostly at ")
+
+
+def test_ends_of_a_narrow_column_are_told_from_each_other():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"day": 2012.5 + rng.random(400), "one or two": rng.integers(1, 3, 400)})
+    y = 40 * table["day"] + np.where(table["one or two"] == 2, 9, 1) * rng.normal(size=400)
+    model = LinearRegression().fit(table[:200], y[:200])
+    one = evaluate(model, table[200:], y[200:], target="price")
+    (line,) = [line for line in lines_of(one) if " day: " in line]
+    low, high = re.search(r"at (2012\.[\d]+) to [\d,.]+ at (2013\.[\d]+)\.", line).groups()
+    assert float(high) - float(low) > 0.8
+    assert "where one or two is 2:" in " ".join(dict(answers(one))["When is it wrong?"])
+
+
+@pytest.mark.parametrize("labels", [[1, 2], ["0", "1"], ["no", "yes"]])
+def test_of_two_classes_only_a_yes_beside_a_no_is_the_target_itself(labels):
+    one = Evaluation("classes", target="ill", classes=labels)
+    named = [sentences.subject(one, label) for label in labels]
+    event = f"ill = {labels[1]}" if labels == [1, 2] else "ill"
+    assert named == [f"ill = {labels[0]}", event]
+
+
+@pytest.mark.parametrize(
+    ("main", "loss", "verdict", "said"),
+    [
+        ((0.1, -0.02, 0.2), (-0.1, -0.2, 0.1), "as linear", "A linear model may do as well (+10"),
+        ((0.0, -0.01, 0.01), (0.0, -0.1, 0.1), "as linear", "A linear model does as well (+0.0 p"),
+        ((0.1, -0.1, 0.3), (-0.2, -0.3, -0.1), "better", "Its percentages are closer to the tru"),
+        ((-0.1, -0.3, 0.1), (0.2, 0.1, 0.3), "linear is better", "A linear model is better: its"),
+        ((0.1, 0.05, 0.2), (-0.2, -0.3, -0.1), "better", "It is better than a linear model (+1"),
+    ],
+)
+def test_nothing_is_better_beside_an_interval_that_says_otherwise(main, loss, verdict, said):
+    gap = Difference("ridge", "linear", {"accuracy": Interval(*main), "log_loss": Interval(*loss)})
+    one = Evaluation("classes", verdict=verdict, differences=[gap])
+    (line,) = sentences._comparison(one)
+    assert line.startswith(said)
+    assert ("(" in line) == (verdict == "as linear" or main[1] > 0)

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import covey
-from covey import fusers
+from covey import fusers, inspection
 from covey.fusers._base import FUSERS
 from covey.fusers._fixed import make_fuser
 from tests.fuzz.outcomes import (
@@ -141,7 +141,7 @@ def _consensus(rng, odd):
 def _diversity(rng, odd):
     P = probabilities(rng, 25, odd == "P")
     y = classes(rng, 25, True) if odd == "y" else rng.integers(2, size=25)
-    return lambda: np.array(list(covey.diversity(P, y).values.values())), (P, y)
+    return lambda: np.array(list(inspection.diversity(P, y).values.values())), (P, y)
 
 
 def _vote_bound(rng, odd):
@@ -150,14 +150,17 @@ def _vote_bound(rng, odd):
     how = {"kind": one_of(rng, ["tandem", "first_order", "c"])}
     if odd == "rule":
         how["confidence"] = one_of(rng, ODD)
-    return lambda: np.asarray(covey.vote_bound(P, y, **how).value), (P, y)
+    return lambda: np.asarray(inspection.vote_bound(P, y, **how).value), (P, y)
 
 
 def _held_out_bound(rng, odd):
     y = rng.integers(3, size=25)
     predicted = classes(rng, 25, True) if odd == "y" else rng.integers(3, size=25)
     how = {"confidence": one_of(rng, ODD)} if odd == "rule" else {}
-    return lambda: np.asarray(covey.held_out_bound(y, predicted, **how).value), (y, predicted)
+    return lambda: np.asarray(inspection.held_out_bound(y, predicted, **how).value), (
+        y,
+        predicted,
+    )
 
 
 def _oracle(rng, odd):
@@ -166,8 +169,8 @@ def _oracle(rng, odd):
     interval = chance(rng, 0.5)
     errors = one_of(rng, [rng.random(4), np.zeros(3), *(ODD if odd == "rule" else [])])
     if interval:
-        return lambda: np.asarray(covey.oracle_interval(P, y).high), (P, y)
-    return lambda: np.asarray(covey.oracle_bounds(errors)), (errors,)
+        return lambda: np.asarray(inspection.oracle_interval(P, y).high), (P, y)
+    return lambda: np.asarray(inspection.oracle_bounds(errors)), (errors,)
 
 
 def _quarter_circle(rng, odd):
@@ -188,7 +191,7 @@ def _bias_variance(rng, odd):
     how = {"draw": one_of(rng, ["bootstrap", *(ODD if odd == "rule" else [])])}
 
     def call():
-        found = covey.bias_variance(
+        found = inspection.bias_variance(
             DecisionTreeClassifier(), X, y, n_runs=3, random_state=0, **how
         )
         check_finite(found.expected_loss)
@@ -249,9 +252,9 @@ def _of_a_flock(rng, odd):
 
     calls = [
         loaded,
-        lambda: np.asarray(covey.gate_share(_small_flock(), X, y, sample_weight=weight).loss),
-        lambda: np.asarray(covey.ambiguity(_small_flock(), X, y, sample_weight=weight).loss),
-        lambda: np.asarray(covey.fusion_bound(_small_flock(), X, y).guarantee),
+        lambda: np.asarray(inspection.gate_share(_small_flock(), X, y, sample_weight=weight).loss),
+        lambda: np.asarray(inspection.ambiguity(_small_flock(), X, y, sample_weight=weight).loss),
+        lambda: np.asarray(inspection.fusion_bound(_small_flock(), X, y).guarantee),
     ]
     return one_of(rng, calls), (X, y, weight)
 

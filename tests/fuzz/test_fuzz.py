@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 import covey
-from covey import fusers, rivals
+from covey import fusers, inspection, rivals
 from covey.fusers._base import FUSERS
 from tests.fuzz import commands, estimators, functions
 from tests.fuzz.__main__ import case
@@ -26,13 +26,17 @@ def test_every_outcome_is_a_right_answer_or_a_sentence(kind, seeds):
 def test_all_public_estimators_and_functions_are_tried():
     public = {name: getattr(covey, name) for name in covey.__all__ if name != "__version__"}
     public |= {name: getattr(rivals, name) for name in rivals.__all__}
+    public |= {name: getattr(inspection, name) for name in inspection.__all__}
     grown = {name for name, one in public.items() if inspect.isclass(one) and hasattr(one, "fit")}
     grown -= {name for name in grown if issubclass(public[name], fusers.Fuser)}
     assert grown == set(estimators.ALL)
     called = {name for name, one in public.items() if inspect.isfunction(one)}
     tried = set(", ".join(functions.FUNCTIONS).split(", "))
-    # Evaluations, pages and graphs are what commands write.
-    assert called - tried == {"build_report", "evaluate", "to_onnx"}
+    # Evaluations, pages, graphs and explanations are what commands write.
+    written = {"build_report", "evaluate", "to_onnx"}
+    explained = "column_effect column_importance contributions curves reasons row_card"
+    explained = {*explained.split(), "smallest_change", "what_if"}
+    assert called - tried == written | explained
     assert set(functions.RULES) == set(FUSERS)
     assert {"fit", "predict", "select", "fuse", "report"} <= set(
         inspect.getsource(commands).split('"')

@@ -65,7 +65,7 @@ ENSEMBLES = {
 def test_terms_add_up_to_the_log_loss(name):
     flock = ENSEMBLES[name].fit(X[::2], Y[::2])
     weight = np.linspace(1, 2, len(X[1::2]))
-    found = covey.ambiguity(flock, X[1::2], Y[1::2], sample_weight=weight)
+    found = covey.inspection.ambiguity(flock, X[1::2], Y[1::2], sample_weight=weight)
     assert_allclose(found.row_member_loss - found.row_ambiguity, found.row_loss, atol=1e-9)
     assert (found.row_ambiguity >= 0).all()
     assert_allclose(found.member_loss - found.ambiguity, found.loss)
@@ -81,7 +81,7 @@ def test_numbers_gain_the_variance_of_their_members():
         covey.FusionRegressor([Ridge(0.1), DecisionTreeRegressor(max_depth=3)]),
         covey.FlockRegressor(n_estimators=2, cv=2, random_state=0),
     ):
-        found = covey.ambiguity(flock.fit(X, y), X, y)
+        found = covey.inspection.ambiguity(flock.fit(X, y), X, y)
         assert found.loss == pytest.approx(np.mean((flock.predict(X) - y) ** 2))
         assert_allclose(found.row_member_loss - found.row_ambiguity, found.row_loss, atol=1e-6)
         members, i = flock.member_predictions(X), flock.explain_fusion(X)
@@ -92,13 +92,13 @@ def test_numbers_gain_the_variance_of_their_members():
 def test_rules_that_are_no_mean_are_refused():
     fused = covey.FusionClassifier(MODELS, "majority").fit(X, Y)
     with pytest.raises(ValueError, match="Majority is no mean of its members"):
-        covey.ambiguity(fused, X, Y)
+        covey.inspection.ambiguity(fused, X, Y)
 
 
 def test_the_picture_shows_the_three_numbers():
     pytest.importorskip("matplotlib").use("Agg")
     flock = ENSEMBLES["product"].fit(X, Y)
-    display = covey.AmbiguityDisplay.from_estimator(flock, X, Y)
+    display = covey.inspection.AmbiguityDisplay.from_estimator(flock, X, Y)
     assert f"{display.measured.ambiguity:.3g} ambiguity" in display.ax_.get_xlabel()
     assert len(display.ax_.patches) >= flock.n_estimators_
 

@@ -26,13 +26,13 @@ def circles():
 @pytest.mark.parametrize("name", ["product", "gate", "log gate"])
 def test_the_terms_are_ordered_and_an_error_costs_at_least_the_logarithm_of_two(circles, name):
     flocks, X, y = circles
-    bound = covey.fusion_bound(flocks[name], X[:500], y[:500])
+    bound = covey.inspection.fusion_bound(flocks[name], X[:500], y[:500])
     assert bound.loss == pytest.approx(bound.member_loss - bound.ambiguity)
     assert bound.error <= bound.loss / np.log(2) <= bound.error_by_loss
     assert bound.loss <= bound.member_loss <= bound.member_guarantee
     assert bound.error < bound.error_guarantee
     assert not bound.vacuous
-    rows = covey.ambiguity(flocks[name], X[:500], y[:500])
+    rows = covey.inspection.ambiguity(flocks[name], X[:500], y[:500])
     wrong = flocks[name].predict(X[:500]) != y[:500]
     assert (rows.row_loss[wrong] >= np.log(2) - 1e-12).all()
 
@@ -40,7 +40,7 @@ def test_the_terms_are_ordered_and_an_error_costs_at_least_the_logarithm_of_two(
 def test_limits_hold_for_new_rows_as_often_as_they_promise(circles):
     flocks, X, y = circles
     flock = flocks["gate"]
-    losses = np.minimum(covey.ambiguity(flock, X, y).row_loss, 5.0)
+    losses = np.minimum(covey.inspection.ambiguity(flock, X, y).row_loss, 5.0)
     draw = np.random.default_rng(0)
     limits = [highest_mean(draw.choice(losses, size=100), 5.0, delta=0.1) for _ in range(2000)]
     assert np.mean(np.array(limits) < losses.mean()) <= 0.1
@@ -71,15 +71,15 @@ def test_more_rows_and_less_spread_bring_the_limit_nearer():
 def test_what_is_no_bound_is_refused_by_name(circles, given, message):
     flocks, X, y = circles
     with pytest.raises(ValueError, match=message):
-        covey.fusion_bound(flocks["gate"], X[:50], y[:50], **given)
+        covey.inspection.fusion_bound(flocks["gate"], X[:50], y[:50], **given)
 
 
 def test_other_fusions_and_regressors_are_refused_in_one_sentence(circles):
     _, X, y = circles
     vote = covey.SubsetEnsembleClassifier(3, fuser="majority", random_state=0).fit(X[:99], y[:99])
     with pytest.raises(ValueError, match="Majority is no mean of its members"):
-        covey.fusion_bound(vote, X[:50], y[:50])
+        covey.inspection.fusion_bound(vote, X[:50], y[:50])
     Z, values = load_diabetes(return_X_y=True)
     regressor = covey.SubsetEnsembleRegressor(2, random_state=0).fit(Z, values)
     with pytest.raises(ValueError, match="fusion_bound is for classifiers"):
-        covey.fusion_bound(regressor, Z, values)
+        covey.inspection.fusion_bound(regressor, Z, values)

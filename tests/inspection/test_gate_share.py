@@ -16,9 +16,9 @@ from covey import (
     Gate,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
-    gate_share,
     make_quarter_circle,
 )
+from covey.inspection import gate_share
 
 LOSSES = ("loss", "loss_without_gate", "loss_without_members", "loss_without_both")
 

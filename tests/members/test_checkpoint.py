@@ -87,6 +87,7 @@ def _fit_and_count(path, n_done):
     flock(**SMALL, checkpoint=path).fit(*WINE)
 
 
+@pytest.mark.slow
 def test_twenty_kills_at_random_moments(tmp_path):
     """kill -9 at any moment: the file is whole, little is repeated, the result is the same."""
     path = tmp_path / "fit.checkpoint"

@@ -86,6 +86,7 @@ def brier(fused, y):
     return ((fused - np.eye(fused.shape[1])[y]) ** 2).sum(axis=1).mean()
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         stacked_classifiers([("logistic", LogisticRegression()), ("bayes", GaussianNB())]),
@@ -109,6 +110,7 @@ def test_fused_classifier_keeps_the_contract(parameters, check):
 # -- why it is there ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_stacking_survives_a_bad_member_on_real_data():
     """Brier scores on held-out halves, of four sets.
 

@@ -20,6 +20,7 @@ def peak_of(fit):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_copied_once_in_double_and_once_in_single_precision():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1_500, 1_500))
@@ -30,6 +31,7 @@ def test_a_wide_table_is_copied_once_in_double_and_once_in_single_precision():
     assert taken < 2.8 * X.nbytes
 
 
+@pytest.mark.slow
 def test_many_classes_are_predicted_a_few_rows_at_a_time():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5_000, 3)), np.arange(5_000) % 80

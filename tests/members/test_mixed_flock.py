@@ -32,10 +32,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import FlockClassifier, FlockRegressor, SubsetSelector, gate_share, load, save
+from covey import FlockClassifier, FlockRegressor, SubsetSelector, load, save
 from covey._checkpoint import Journal
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
+from covey.inspection import gate_share
 from covey.members import _mixed_flock, _searched_flock
 from covey.members._member_kinds import KINDS, Table, made, suits
 from covey.members._mixing import Clock
@@ -813,6 +814,7 @@ def test_what_needs_linear_members_alone_says_where_they_are(noisy, fitted):
     assert 0 <= gate_share(fitted.named_estimators_["linear"], noisy[0]).share <= 1
 
 
+@pytest.mark.slow
 def test_explanations_of_wide_sparse_tables_take_little_memory():
     rng = np.random.default_rng(0)
     X = sparse.random_array((60, 5_000), density=0.01, format="csr", rng=rng)
@@ -855,6 +857,7 @@ def test_dask_collections_are_for_linear_members():
 LINEAR = {"effort": "fast", "n_estimators": 1, "max_features": 1, "alpha": 0.1}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         FlockClassifier(members=["linear", LogisticRegression()], cv=2, **LINEAR),

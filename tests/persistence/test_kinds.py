@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.svm import SVC
 
-from covey.members import BaggedClassifier
+from covey.members._ensembles import BaggedClassifier
 from covey.persistence import ModelFileError, load, save
 from tests.persistence._helpers import X, changed, saved, with_array, y
 

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import covey
 from covey import TableClassifier
 from covey.members import LinearRegressionMember
+from covey.members._linear_flock import LinearFlock
 from covey.persistence._registry import HOMES, format_of
 from covey.persistence._writing import OF_THE_MACHINE
 from covey.tables import TablePreparation
@@ -216,7 +217,7 @@ def test_every_fuser_and_every_flock_of_covey_is_held_by_files():
     public = {
         kind.__name__
         for kind in public
-        if inspect.isclass(kind) and issubclass(kind, (covey.Fuser, covey.members.LinearFlock))
+        if inspect.isclass(kind) and issubclass(kind, (covey.Fuser, LinearFlock))
     }
     assert public - {"Fuser", "GatedGroups", "LinearFlock"} <= set(HOMES)
 

@@ -53,7 +53,7 @@ def test_rows_that_cannot_be_judged_on_are_refused(wine, product):
         build_report(product, X[:0], y[:0])
     with pytest.raises(ValueError, match="X lacks the column 'hue' that the model was fitted on"):
         build_report(product, X.drop(columns="hue"), y)
-    with pytest.raises(ValueError, match="X lacks the columns 'alcohol', .* and 1 more that"):
+    with pytest.raises(ValueError, match="X lacks the columns 'alcohol', .*, 1 more that"):
         build_report(product, X.iloc[:, 4:], y)
     with pytest.raises(ValueError, match="X has 12 columns, but the model was fitted on 13"):
         build_report(product, X.to_numpy()[:, 1:], y)

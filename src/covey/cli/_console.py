@@ -60,8 +60,8 @@ class Console:
         self.notes: list[str] = []
 
     def note(self, sentence: str) -> None:
-        """Write a remark on the input or the method to stderr, and keep it for the JSON."""
-        if any(option in sentence.split() for option in self.lacks):
+        """Write a remark on the input or the method to stderr, once, and keep it for the JSON."""
+        if sentence in self.notes or any(option in sentence.split() for option in self.lacks):
             return
         self.notes.append(sentence)
         if not self.quiet:

@@ -21,11 +21,10 @@ import pyarrow as pa
 from covey._core.random import Purpose, UniformRows
 from covey._table_models import TableClassifier, TableRegressor
 from covey.cli._console import CommandError, Console
-from covey.cli._evaluate import predictions_of
-from covey.cli._judging import Judged
+from covey.cli._evaluate import Judged, predictions_of
 from covey.cli._models import labels_like
 from covey.cli._problem import MOST_CLASSES, Problem, check_column, read_problem
-from covey.cli._reading import frame_of_some, known_frame
+from covey.cli._reading import known_frame, read_table
 from covey.cli._sources import PARQUET, Rows, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
 from covey.evaluation._held_out import HeldOut, Predicted
@@ -394,7 +393,7 @@ class _Table:
         """Return what a function gives for each block, of what is the block's own and not."""
         import dask
 
-        from covey.dask import current_backend
+        from covey.dask._worker import current_backend
 
         call = dask.delayed(function, pure=False)
         shared = [dask.delayed(one, traverse=False) for one in shared]
@@ -409,9 +408,8 @@ class _Table:
         lengths, some, where = zip(*seen, strict=True)
         *starts, self.n_rows = np.cumsum([0, *lengths]).tolist()
         self.starts = [(start,) for start in starts]
-        table = frame_of_some(
-            path, [one for one in some if len(one.batch)], [self.target], console.note
-        )
+        found = [one for one in some if len(one.batch)]
+        table = read_table(path, labels=[self.target], note=console.note, rows=found)
         numbers = np.concatenate([start + one for start, one in zip(starts, where, strict=True)])
         if len(table) < self.n_rows:
             console.note(f"Looked at {len(table):,} of {self.n_rows:,} rows, taken evenly.")

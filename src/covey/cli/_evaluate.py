@@ -1,17 +1,20 @@
-"""Models of a problem on rows that they have not seen, beside simple ones."""
+"""A model of all rows, and how good it is by rows held out: one model, judged once."""
 
 from __future__ import annotations
 
+import gc
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from covey.cli._console import CommandError
+from covey._callbacks import keeping_what_is_found
+from covey._number_words import rough
+from covey.cli._console import CommandError, Console
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
@@ -32,18 +35,6 @@ _KINDS = {
     "one linear model": "linear",
     FULL: "full",
 }
-
-
-def kind_of_model(name: str, first: str) -> str:
-    """What a model is to the one that is judged, as `covey.evaluation._record.Score` has it."""
-    return "own" if name == first else _KINDS.get(name, "other")
-
-
-def split_of(problem: Problem) -> str:
-    """By what rows are held out, as `covey.evaluation.Evaluation` has it."""
-    if problem.times is not None:
-        return "time"
-    return "groups" if problem.groups is not None and not problem.copies else "chance"
 
 
 def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
@@ -124,7 +115,7 @@ class Trial:
         self.keeps_parts = len(problem.y) <= _MOST_ROWS_TO_CROSS_VALIDATE
         self._parts: dict[int, tuple[PreparedRows, Any]] = {}
         self._classes = None if problem.regression else np.unique(problem.y)
-        self._found: dict[str, list[Predicted]] = {}
+        self.found: dict[str, list[Predicted]] = {}
 
     def run(
         self,
@@ -138,20 +129,20 @@ class Trial:
         was killed goes on. ``expected`` are the seconds that such a fit may take, to say how
         long it all will. What is finished is kept if it is interrupted.
         """
-        leader = next(iter(estimators))
-        for name in estimators:
-            self._found[name] = []
-        for number in range(len(self.splits)):
+        leader, n_parts, left = next(iter(estimators)), len(self.splits), ""
+        self.found.update({name: [] for name in estimators})
+        for number in range(n_parts):
+            if expected is not None:
+                seconds = expected * (n_parts - number)
+                left = f"about {seconds / 60:.0f} min" if seconds > 100 else f"{seconds:.0f} s"
+                left = f", {left} left"
             for name, estimator in estimators.items():
                 if self.failures and name in self.failures:
                     continue
-                self.step(
-                    f"{name}, held-out part {number + 1} of {len(self.splits)}"
-                    f"{_time_left(expected, len(self.splits) - number)}"
-                )
+                self.step(f"{name}, held-out part {number + 1} of {n_parts}{left}")
                 checkpoint = checkpoints[number] if checkpoints and name == leader else None
                 try:
-                    self._found[name].append(self._fitted(number, name, estimator, checkpoint))
+                    self.found[name].append(self._fitted(number, name, estimator, checkpoint))
                 except Exception as error:
                     # Models of others may raise anything.
                     if self.failures is None:
@@ -183,17 +174,13 @@ class Trial:
         predictions = predictions_of(model.estimator_, held_out, self._classes)
         return Predicted(name, predictions, "other", seconds, knows)
 
-    def n_finished(self, name: str) -> int:
-        """How many parts a model has predicted."""
-        return len(self._found.get(name, ()))
-
     def held_out(self, first: str = "", how: str = "") -> HeldOut | None:
         """The rows that all models that did not fail have predicted; None if there are none.
 
         The model that is called ``first`` is the one that is judged.
         """
         failed = self.failures or {}
-        found = {n: parts for n, parts in self._found.items() if parts and n not in failed}
+        found = {n: parts for n, parts in self.found.items() if parts and n not in failed}
         n_parts = min(map(len, found.values()), default=0)
         if not n_parts:
             return None
@@ -203,7 +190,7 @@ class Trial:
             Predicted(
                 name,
                 np.concatenate([part.predictions for part in parts[:n_parts]])[order],
-                kind_of_model(name, first),
+                "own" if name == first else _KINDS.get(name, "other"),
                 float(np.mean([part.seconds for part in parts[:n_parts]])),
                 all(part.knows_probabilities for part in parts[:n_parts]),
             )
@@ -224,17 +211,9 @@ def held_out_of(
         rows,
         problem.numbers[rows],
         how,
-        split_of(problem),
+        problem.split,
         None if problem.groups is None else problem.groups[rows],
     )
-
-
-def _time_left(expected: float | None, n_parts: int) -> str:
-    """About how long it still takes, in words; nothing where that is not known."""
-    if expected is None:
-        return ""
-    seconds = expected * n_parts
-    return f", about {seconds / 60:.0f} min left" if seconds > 100 else f", {seconds:.0f} s left"
 
 
 def predictions_of(estimator: Any, numbers: Any, classes: np.ndarray | None) -> np.ndarray:
@@ -352,3 +331,92 @@ class OnSomeRows(BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """What the model predicts."""
         return self.estimator_.predict(X)
+
+
+# -- one model, judged once -----------------------------------------------------------------------
+
+
+@dataclass
+class Judged:
+    """A model that was fitted on all rows, and what it predicts of rows held out."""
+
+    model: Any
+    held_out: HeldOut | None  # with those that it is compared with; None if it was stopped
+    how: str  # how rows were held out
+    is_whole: bool = True  # whether it was not stopped on the way
+
+
+def fitted_and_judged(
+    console: Console,
+    problem: Problem,
+    name: str,
+    learner: Any,
+    rivals: dict[str, Any],
+    splits: Folds,
+    how: str,
+    seed: int,
+    *,
+    full: Any = None,
+    files: Sequence[str] | None = None,
+) -> Judged:
+    """Fit a learner on all rows, and judge it by fits without each part of them.
+
+    Rivals are simple models, which are shown first to who waits. The model of all rows comes
+    next, so that who stops the rest has it; ``full`` is a flock that this one is a simpler one
+    than. A fit with checkpoints (``files``) is not kept if it is stopped: it goes on later.
+    """
+    n_rows = len(problem.y)
+    rivals = quick(rivals, problem, seed)
+    own = {name: learner} if full is None else {name: learner, FULL: full}
+    n_fits = (len(own) + len(rivals)) * len(splits) + 1
+    with console.progress(n_fits, "preparing") as step:
+        trial = Trial(problem, splits, seed, step=step)
+        if trial.keeps_parts:
+            trial.run(rivals)
+        first = trial.held_out() if trial.keeps_parts else first_look(problem, rivals, seed)
+        if first is not None:
+            console.meanwhile(_first_numbers(first))
+        step(f"{name}, on all {n_rows:,} rows")
+        started = time.perf_counter()
+        model, stopped = _fitted(problem, learner, seed, files and files[-1])
+        step("", 1)
+        expected = time.perf_counter() - started
+        others = {} if trial.keeps_parts else rivals
+        try:
+            if not stopped:
+                trial.run({**own, **others}, files, expected)
+        except KeyboardInterrupt:
+            if files:
+                raise
+            stopped = True
+    n_parts = len(trial.found.get(name, ()))
+    if stopped and not n_parts:
+        how = "those that the search itself held out and chose by, since it was stopped"
+        found = judged_by_search(problem, name, model, trial.held_out(), how)
+        return Judged(model, found, how if found else "none, since it was stopped", False)
+    if stopped:
+        how = f"{n_parts} of {len(splits)} parts, since it was stopped then"
+    return Judged(model, trial.held_out(name, how), how, not stopped)
+
+
+def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -> tuple[Any, bool]:
+    """A model of all rows, and whether its search was stopped."""
+    with warnings.catch_warnings(record=True) as noticed, keeping_what_is_found():
+        warnings.simplefilter("always")
+        prepared = PreparedRows(problem, np.arange(len(problem.y)), seed)
+        model = prepared.fit(learner, checkpoint)
+    del prepared
+    # What a search has held refers to itself: it would be kept while the parts are prepared.
+    gc.collect()
+    return model, any(str(one.message).startswith("Interrupted") for one in noticed)
+
+
+def _first_numbers(first: HeldOut) -> str:
+    """What simple models reach, for who waits for the flock."""
+    scores = [first.score(one) for one in first.models]
+    if first.rare is not None:
+        shown = [f"{one.name} area {one.get('auc').value:.2f}" for one in scores]
+    else:
+        what = "explained" if first.classes is None else "right"
+        shown = [f"{one.name} {rough(max(one.main.value, 0.0))} {what}" for one in scores]
+    return f"First numbers ({len(first.y):,} rows held out): {', '.join(shown)}."

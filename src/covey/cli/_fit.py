@@ -13,7 +13,7 @@ from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
 if TYPE_CHECKING:
-    from covey.cli._judging import Judged
+    from covey.cli._evaluate import Judged
     from covey.cli._problem import Problem
 
 # What a flock may have at most that is to fit on a page.
@@ -191,7 +191,7 @@ def fit(
         held_out=found.held_out,
         target=target,
         n_rows=n_rows,
-        remarks=problem.remarks,
+        remarks=problem.guards,
         health=problem.health,
     )
     keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
@@ -253,33 +253,30 @@ def _fitted(
     reading: dict[str, Any],
 ) -> tuple[Problem, Judged, list[str]]:
     """Read a table, fit on all rows, and judge by rows held out; return the checkpoints, too."""
-    from covey.cli._evaluate import linear as linear_model
-    from covey.cli._evaluate import make_splits
-    from covey.cli._evaluate import simplest as simplest_model
+    from covey.cli import _evaluate as evaluating
     from covey.cli._fitting import flock
-    from covey.cli._judging import fitted_and_judged
     from covey.cli._problem import read_problem
 
     seed = how_to_search["seed"]
     problem = read_problem(path, target, console, **reading)
     how_to_decide = decide.for_problem(decision, problem) if decision else None
-    rivals, full = simplest_model(problem), None
+    rivals, full = evaluating.simplest(problem), None
     if linear:
-        ((name, learner),) = linear_model(problem, seed).items()
+        ((name, learner),) = evaluating.linear(problem, seed).items()
     else:
         given = {**_SIMPLE, **limits} if simple else limits
         name, learner = "flock", flock(problem, limits=given, **how_to_search)
-        rivals.update(linear_model(problem, seed))
+        rivals.update(evaluating.linear(problem, seed))
     if simple:
         others = {option: limits[option] for option in limits if option not in _SIMPLE}
         full = flock(problem, limits=others, **how_to_search)
-    splits, how = make_splits(problem, seed)
+    splits, how = evaluating.make_splits(problem, seed)
     # A file for each part's flock, and one for that of all rows.
     files = (
         [f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)] if checkpoint else []
     )
     files += [checkpoint] if checkpoint else []
-    found = fitted_and_judged(
+    found = evaluating.fitted_and_judged(
         *(console, problem, name, learner, rivals, splits, how, seed),
         full=full,
         files=files or None,

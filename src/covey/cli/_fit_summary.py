@@ -121,7 +121,11 @@ def _next_steps(
             row = one.wrong[0].row
             what = f"why row {row} was wrong, and what would change it"
         steps.append((("covey", "explain", model, command[0], "--row", row), what))
-    steps.append((("covey", "predict", model, "new.csv"), "predict other rows"))
+    predict = ("covey", "predict", model, "new.csv")
+    if one.rare is not None:
+        call = (*predict, "--find", "80%", "--class", str(one.rare))
+        steps.append((call, f"predict other rows so that 80 % of '{one.rare}' are found"))
+    steps.append((predict, "predict other rows"))
     if report is None and command:
         steps.append(((*again, "--report", "page.html"), "see it all on a page"))
     lines = [(shlex.join(words), what) for words, what in steps]

@@ -1,16 +1,28 @@
-"""What may mislead about a table: each guard is one sentence that says what to do."""
+"""What may mislead about a table: each guard is a remark that says what to do.
+
+Rows may belong to one subject (a mouse, a patient, a batch), with an id or without. A model that
+has seen a subject knows it again: rows that are held out at random then promise more than new
+subjects keep. Columns that stay the same within a subject give it away, and so does a column that
+hardly changes from one row to the next. Whether it matters is tried out: a quick forest predicts
+rows that are held out at random, and rows that are held out by subject.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
-from covey._number_words import percent
-from covey.cli._subjects import repeated_subjects
+from covey._intervals import mean_interval
+from covey._number_words import listed, percent
+from covey.evaluation._record import Remark
+from covey.tables import TablePreparation
 from covey.tables._kinds import as_kind
 
 if TYPE_CHECKING:
@@ -29,47 +41,53 @@ _ROWS_A_CLASS = 10
 _FEWEST_MANY = 10
 
 
-@dataclass(frozen=True)
-class Guard:
-    """A remark: its topic ("leak", "group", "time", "classes"), the column, and a sentence."""
+# A subject has this many rows on average, and there are this many subjects.
+_FEWEST_ROWS_EACH, _FEWEST_SUBJECTS = 2.0, 6
+_MOST_ROWS_LOOKED_AT, _MOST_COLUMNS, _MOST_ANCHORS = 4_000, 40, 12
+# A column goes with another one if it splits the other's values this much less than by chance.
+_LEAST_SPLIT = 0.25
+# A column changes this much less often from row to row than by chance where subjects are in runs.
+_SLOW, _LEAST_SHARED = 0.5, 0.35
+_MOST_NAMED = 3
+_ROWS_TRIED, _PARTS, _TREES = 1_500, 3, 30
+# What is lost by subject must be this much, and beyond chance this much.
+_LEAST_LOSS, _LEAST_SURE = 0.06, 0.02
+_CONFIRMED_BY = (1, 2)
+# Names of columns of subjects.
+_ID = re.compile(
+    r"(^|[^a-z])(id|subject|patient|person|participant|speaker|animal|mouse|rat|user|customer|"
+    r"client|student|household|family|donor|session|batch|device|machine|site)([^a-z]|id|no|num|s?$)",
+    re.IGNORECASE,
+)
 
-    about: str
-    column: str
-    sentence: str
 
-    def as_record(self) -> dict[str, Any]:
-        """As a dict, for model files and reports."""
-        return asdict(self)
-
-
-def guards(problem: Problem) -> Iterator[Guard]:
+def guards(problem: Problem) -> Iterator[Remark]:
     """All that may mislead about a problem."""
     yield from many_classes(problem)
-    yield from dates_without_time(problem)
-    known = subjects(problem)
-    yield from known
-    of_subjects = {name for guard in known for name in guard.column.split(" + ")}
+    of_subjects: set[str] = set()
+    if problem.split == "chance":
+        dates = [name for name, kind in problem.kinds.items() if kind == "date"]
+        if dates:
+            yield Remark(
+                *("time", dates[0]),
+                f"{dates[0]}: it holds dates, but rows are held out at random; if later rows are "
+                f"to be predicted from earlier ones, give --time {quote(dates[0])} for an honest "
+                "estimate.",
+            )
+        found = repeated_subjects(problem)
+        if found is not None:
+            of_subjects.update(found.columns)
+            sentence = found.sentence(problem.target, problem.regression)
+            yield Remark("group", " + ".join(found.columns), sentence)
     yield from (guard for guard in leaks(problem) if guard.column not in of_subjects)
 
 
-def subjects(problem: Problem) -> list[Guard]:
-    """Rows of one subject that are held out one by one, by which a model is judged too well."""
-    if problem.times is not None or (problem.groups is not None and not problem.copies):
-        return []
-    found = repeated_subjects(problem)
-    if found is None:
-        return []
-    sentence = found.sentence(problem.target, problem.regression)
-    return [Guard("group", " + ".join(found.columns), sentence)]
-
-
-def many_classes(problem: Problem) -> Iterator[Guard]:
+def many_classes(problem: Problem) -> Iterator[Remark]:
     """More classes than sense."""
     if problem.regression:
         return
     classes, counts = np.unique(problem.y, return_counts=True)
-    many = len(classes) > min(_MANY_CLASSES, len(problem.y) / _ROWS_A_CLASS)
-    if not many or len(classes) <= _FEWEST_MANY:
+    if len(classes) <= max(_FEWEST_MANY, min(_MANY_CLASSES, len(problem.y) / _ROWS_A_CLASS)):
         return
     numbers = np.issubdtype(classes.dtype, np.number)
     what = (
@@ -78,64 +96,41 @@ def many_classes(problem: Problem) -> Iterator[Guard]:
         else f"{(counts < _ROWS_A_CLASS).sum()} of them have fewer than {_ROWS_A_CLASS} rows; "
         "join rare ones, or give a target of fewer"
     )
-    yield Guard(
+    yield Remark(
         *("classes", problem.target),
         f"{problem.target}: {len(classes)} classes in {len(problem.y):,} rows are many; {what}.",
     )
 
 
-def dates_without_time(problem: Problem) -> Iterator[Guard]:
-    """A column of dates, where rows are held out at random."""
-    if problem.times is not None or (problem.groups is not None and not problem.copies):
-        return
-    dates = [name for name, kind in problem.kinds.items() if kind == "date"]
-    if dates:
-        yield Guard(
-            *("time", dates[0]),
-            f"{dates[0]}: it holds dates, but rows are held out at random; if later rows are to "
-            f"be predicted from earlier ones, give --time {quote(dates[0])} for an honest "
-            "estimate.",
-        )
+# -- columns that decide alone --------------------------------------------------------------------
 
 
-def leaks(problem: Problem) -> Iterator[Guard]:
+def leaks(problem: Problem) -> Iterator[Remark]:
     """Columns that tell the target all by themselves, on rows held out."""
-    y = problem.y
+    y, regression = problem.y, problem.regression
     if len(y) < _FEWEST_ROWS:
         return
-    rng = np.random.default_rng(0)
-    rows = rng.permutation(len(y))[:_MOST_ROWS]
+    rows = np.random.default_rng(0).permutation(len(y))[:_MOST_ROWS]
     half = len(rows) // 2
-    target = (
-        y[rows].astype(np.float64)
-        if problem.regression
-        else np.unique(y[rows], return_inverse=True)[1]
-    )
-    if problem.regression:
-        guess = float(target[half:].var())
+    if regression:
+        target = y[rows].astype(np.float64)
+        guess, most_left = float(target[half:].var()), _LEFT_OF_VARIANCE
     else:
-        guess = float(np.mean(target[half:] != np.bincount(target).argmax()))
-        if guess * (len(rows) - half) < _FEWEST_OTHERS:
+        target = np.unique(y[rows], return_inverse=True)[1]
+        wrong = target[half:] != np.bincount(target).argmax()
+        guess, most_left = float(wrong.mean()), _LEFT_OF_ERROR
+        if wrong.sum() < _FEWEST_OTHERS:
             return
-    if not guess:
-        return
-    for name, kind in problem.kinds.items():
+    for name, kind in problem.kinds.items() if guess else ():
         if kind not in ("number", "text"):
             continue
         values = as_kind(problem.table[name].iloc[rows], kind, problem.formats.get(name))
-        predicted = _by_itself(values, kind, target, half, problem.regression)
-        if problem.regression:
-            # Beyond all that was seen, a column by itself tells nothing.
-            left = float(np.nanmean((predicted - target[half:]) ** 2)) / guess
-            found = left <= _LEFT_OF_VARIANCE
-            how = f"R2 {1 - left:.3f}"
-        else:
-            error = float(np.mean(predicted != target[half:]))
-            left = error / guess
-            found = left <= _LEFT_OF_ERROR
-            how = f"{percent(1 - error)} right"
-        if found:
-            yield Guard(
+        predicted, truth = _by_itself(values, kind, target, half, regression), target[half:]
+        # Beyond all that was seen, a column by itself tells nothing.
+        left = np.nanmean((predicted - truth) ** 2 if regression else predicted != truth)
+        if left <= most_left * guess:
+            how = f"R2 {1 - left / guess:.3f}" if regression else f"{percent(1 - left)} right"
+            yield Remark(
                 *("leak", name),
                 f"{name} alone decides {problem.target} ({how} on rows held out at random); if it "
                 f"is known only once {problem.target} is, leave it out with --drop {quote(name)}.",
@@ -148,10 +143,9 @@ def _by_itself(
     """What one column predicts of the second half of rows from the first.
 
     It is what the first half has at the same value, or at the nearest one: the commonest class,
-    or the mean; NaN for numbers beyond all of the first half.
+    or the mean, and between two numbers what is on the line through both, which a formula follows;
+    NaN for numbers beyond all of the first half.
     """
-    import pandas as pd
-
     if kind == "number":
         numbers = values.to_numpy(dtype=np.float64)
         numbers = np.where(np.isnan(numbers), np.nanmin(numbers, initial=0.0) - 1.0, numbers)
@@ -160,28 +154,279 @@ def _by_itself(
         code, different = pd.factorize(values, use_na_sentinel=False)
     known, truth = code[:half], target[:half]
     counts = np.bincount(known, minlength=len(different))
+    seen = np.flatnonzero(counts)
     if regression:
-        sums = np.bincount(known, weights=truth, minlength=len(different))
-        answer = np.where(counts > 0, sums / np.maximum(counts, 1), truth.mean())
+        means = np.bincount(known, truth, minlength=len(different)) / np.maximum(counts, 1)
+        if kind == "number":
+            ends = {"left": np.nan, "right": np.nan}
+            answer = np.interp(different, different[seen], means[seen], **ends)
+        else:
+            answer = np.where(counts > 0, means, truth.mean())
     else:
         n_classes = int(target.max()) + 1
         table = np.bincount(known * n_classes + truth, minlength=len(different) * n_classes)
-        commonest = table.reshape(len(different), n_classes).argmax(axis=1)
-        answer = np.where(counts > 0, commonest, np.bincount(truth).argmax())
-    if kind == "number":
-        seen = np.flatnonzero(counts)
-        after = np.clip(np.searchsorted(different[seen], different), 1, max(len(seen) - 1, 1))
-        after = np.minimum(after, len(seen) - 1)
-        before = np.maximum(after - 1, 0)
-        left, right = different[seen[before]], different[seen[after]]
-        near = seen[np.where(different - left <= right - different, before, after)]
-        if regression:
-            # Between two values the line through them, which a formula follows.
-            width = np.where(right > left, right - left, 1.0)
-            share = np.clip((different - left) / width, 0.0, 1.0)
-            between = answer[seen[before]] * (1 - share) + answer[seen[after]] * share
-            outside = (different < different[seen[0]]) | (different > different[seen[-1]])
-            answer = np.where(counts > 0, answer, np.where(outside, np.nan, between))
+        answer = table.reshape(len(different), n_classes).argmax(axis=1)
+        if kind == "number":
+            halfway = (different[seen][1:] + different[seen][:-1]) / 2
+            answer = answer[seen[np.searchsorted(halfway, different)]]
         else:
-            answer = answer[near]
+            answer = np.where(counts > 0, answer, np.bincount(truth).argmax())
     return answer[code[half:]]
+
+
+# -- rows of one subject --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Rows by subject, and what a quick forest reaches on rows held out in two ways.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns that are the same within each subject; none vary within its rows.
+    rows : ndarray of shape (n_rows,)
+        The number of each row's subject.
+    by_runs : bool
+        Whether subjects are runs of adjacent rows, for which the columns are not enough.
+    mixed, together : float
+        The share of rows that is right (or R2) where rows are held out at random, and where those
+        of a subject are held out together.
+    """
+
+    columns: tuple[str, ...]
+    rows: np.ndarray
+    by_runs: bool = False
+    mixed: float = np.nan
+    together: float = np.nan
+
+    @property
+    def n_subjects(self) -> int:
+        """Count the subjects."""
+        return int(self.rows.max()) + 1
+
+    def sentence(self, target: str, regression: bool) -> str:
+        """What is found, in both numbers, and what to do."""
+        each = f"{len(self.rows) / self.n_subjects:,.0f} rows each"
+        names = listed(self.columns)
+        if len(self.columns) == 1 and not self.by_runs:
+            found = f"{names}: its {self.n_subjects:,} values repeat ({each})"
+            what, remedy = f"of one {names}", f"give --group {quote(self.columns[0])}"
+        elif self.by_runs:
+            found = f"{names} stay the same within {self.n_subjects:,} runs of rows ({each})"
+            what = "of a run"
+            remedy = "number the runs in a column of their own and give it to --group"
+        else:
+            found = f"{names} take only {self.n_subjects:,} values together ({each})"
+            what = "with one of these values"
+            remedy = f"give --group {quote('+'.join(self.columns))}"
+
+        def right(share: float) -> str:
+            return f"R2 {share:.2f}" if regression else f"{100 * share:.0f} % right"
+
+        return (
+            f"{found}, as if each were one subject that a model knows again: of {target} a quick "
+            f"forest gets {right(self.mixed)} on rows that are held out at random, and "
+            f"{right(self.together)} where all rows {what} are held out together. If new "
+            f"ones are to be predicted, {remedy}."
+        )
+
+
+def repeated_subjects(problem: Problem) -> Subjects | None:
+    """Find what divides the rows into subjects that a model would know again, if anything does."""
+    codes = dict(_coded(problem))
+    candidates = _by_ids(problem), _by_columns(problem, codes), _by_runs(problem, codes)
+    tried = (_tried(problem, candidate) for candidate in chain.from_iterable(candidates))
+    return next(filter(None, tried), None)
+
+
+def _by_ids(problem: Problem) -> Iterator[Subjects]:
+    """Columns of ids that repeat, of which nothing is learned."""
+    for name in problem.table.columns.difference([*problem.kinds, problem.target]):
+        if _ID.search(str(name)):
+            rows = pd.factorize(problem.table[name].astype(str))[0]  # cells may hold lists
+            if _FEWEST_SUBJECTS <= rows.max() + 1 <= len(rows) / _FEWEST_ROWS_EACH:
+                yield Subjects((name,), rows)
+
+
+def _coded(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
+    """The columns whose values repeat, as numbers; gaps are a value."""
+    for name, kind in problem.kinds.items():
+        if kind in ("number", "text"):
+            values = as_kind(problem.table[name], kind, problem.formats.get(name))
+            code = pd.factorize(values, use_na_sentinel=False)[0]
+            if 1 < code.max() + 1 <= len(code) / _FEWEST_ROWS_EACH:
+                yield name, code
+
+
+def _joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """A number for each combination of two values."""
+    return np.unique(one * (other.max() + 1) + other, return_inverse=True)[1]
+
+
+# -- columns that stay the same together ----------------------------------------------------------
+
+
+def _by_columns(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[Subjects]:
+    """Columns with which others, or the target, go together: those with the most others first."""
+    rng = np.random.default_rng(0)
+    n_rows = len(problem.y)
+    rows = np.arange(n_rows)[:_MOST_ROWS_LOOKED_AT]
+    sizes = {name: int(code.max()) + 1 for name, code in codes.items()}
+    anchors = [name for name, size in sizes.items() if size >= _FEWEST_SUBJECTS]
+    anchors.sort(key=lambda name: -sizes[name])
+    names = sorted(codes, key=lambda name: -sizes[name])[:_MOST_COLUMNS]
+    target = np.unique(problem.y, return_inverse=True)[1]
+    goes: dict[str, list[str]] = {}
+    decides: dict[str, bool] = {}
+    for anchor in anchors[:_MOST_ANCHORS]:
+        own = codes[anchor][rows]
+        goes[anchor] = [
+            name for name in names if name != anchor and _goes_with(own, codes[name][rows], rng)
+        ]
+        decides[anchor] = _goes_with(own, target[rows], rng)
+        if not (goes[anchor] or decides[anchor] or _ID.search(anchor)):
+            del goes[anchor]
+    seen: list[np.ndarray] = []
+    order = sorted(goes, key=lambda name: (not decides[name], -len(goes[name]), -sizes[name]))
+    for anchor in order:
+        columns, joined = [anchor], codes[anchor]
+        while len(columns) < _MOST_NAMED:
+            finer = {name: _joined(joined, codes[name]) for name in goes[anchor]}
+            best = max(finer, key=lambda name: finer[name].max(), default=None)
+            if best is None or finer[best].max() == joined.max():
+                break
+            columns.append(best)
+            joined = finer[best]
+        if joined.max() + 1 > n_rows / _FEWEST_ROWS_EACH:
+            continue
+        if any(len(np.unique(one * (joined.max() + 1) + joined)) == one.max() + 1 for one in seen):
+            continue  # a coarser division of the same
+        seen.append(joined)
+        yield Subjects(tuple(columns), joined)
+        if len(seen) == 2:
+            return
+
+
+def _goes_with(anchor: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> bool:
+    """Return whether a column is nearly always the same within the values of another one."""
+
+    def pairs(code: np.ndarray) -> int:
+        return len(np.unique(anchor * (int(code.max()) + 1) + code))
+
+    least = len(np.unique(anchor))
+    if len(np.unique(other)) > len(other) / _FEWEST_ROWS_EACH:
+        return False
+    by_chance = pairs(rng.permutation(other)) - least
+    return by_chance > 0 and pairs(other) - least <= _LEAST_SPLIT * by_chance
+
+
+# -- columns that stay the same from row to row ---------------------------------------------------
+
+
+def _by_runs(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[Subjects]:
+    """Runs of rows in which several columns never vary, where no order of the rows explains it."""
+    slow: dict[str, np.ndarray] = {}
+    for name in _unsorted(problem, codes):
+        code = codes[name]
+        changes = np.flatnonzero(np.diff(code)) + 1
+        chance = 1.0 - np.sum(np.square(np.bincount(code) / len(code)))
+        if 0 < len(changes) <= _SLOW * chance * (len(code) - 1):
+            slow[name] = changes
+    if len(slow) < 2:
+        return
+    # They change at the same rows far more often than by chance, though not at all of them.
+    fastest = max(slow, key=lambda name: len(slow[name]))
+    n_rows = len(codes[fastest])
+    least = max(_LEAST_SHARED, 3 * len(slow[fastest]) / n_rows)
+    together = [name for name in slow if np.isin(slow[name], slow[fastest]).mean() > least]
+    starts = np.unique(np.concatenate([slow[name] for name in together]))
+    n_runs = len(starts) + 1
+    if len(together) > 1 and _FEWEST_SUBJECTS <= n_runs <= n_rows / _FEWEST_ROWS_EACH:
+        together.sort(key=lambda name: -len(slow[name]))
+        runs = np.searchsorted(starts, np.arange(n_rows), side="right")
+        yield Subjects(tuple(together[:_MOST_NAMED]), runs, by_runs=True)
+
+
+def _unsorted(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[str]:
+    """Columns by which the rows are not sorted, be it within the columns that they are sorted by.
+
+    Numbers are sorted if they rise or fall, words if each has its place.
+    """
+    n_changes = {name: np.count_nonzero(np.diff(code)) for name, code in codes.items()}
+    block = np.zeros(len(problem.y), dtype=np.intp)
+    for name in sorted(codes, key=lambda name: n_changes[name]):
+        code, inside = codes[name], np.diff(block) == 0
+        within = _joined(block, code)
+        if problem.kinds[name] == "number":
+            # The values themselves: codes are in the order in which values occur.
+            rank = np.unique(problem.table[name].to_numpy(), return_inverse=True)[1]
+            steps = np.diff(rank)[inside]
+            is_sorted = (steps >= 0).all() or (steps <= 0).all()
+        else:
+            is_sorted = np.count_nonzero(np.diff(within)) == within.max()
+        if is_sorted:
+            block = np.cumsum(np.append(0, np.diff(within) != 0))
+        else:
+            yield name
+
+
+# -- what it matters ------------------------------------------------------------------------------
+
+
+def _tried(problem: Problem, subjects: Subjects) -> Subjects | None:
+    """Compare rows that are held out at random and by subject; None where it matters little."""
+    rng = np.random.default_rng(0)
+    order = rng.permutation(subjects.n_subjects)
+    sizes = np.bincount(subjects.rows)[order]
+    # As many subjects as there is room for, with all of their rows.
+    n_kept = max(2 * _PARTS, int(np.searchsorted(np.cumsum(sizes), _ROWS_TRIED)))
+    rows = np.flatnonzero(np.isin(subjects.rows, order[:n_kept]))
+    groups = subjects.rows[rows]
+    named = set(subjects.columns) if len(subjects.columns) == 1 else set()
+    kinds = {name: kind for name, kind in problem.kinds.items() if name not in named}
+    if not kinds or len(np.unique(groups)) < _PARTS:
+        return None
+    preparation = TablePreparation(columns=kinds, random_state=0)
+    X = np.nan_to_num(preparation.fit_transform(problem.take(rows)[list(kinds)]).to_numpy())
+    y = problem.y[rows]
+    regression = problem.regression
+    guess = (
+        float(np.var(y)) if regression else 1 - np.unique(y, return_counts=True)[1].max() / len(y)
+    )
+    if not guess:
+        return None
+    unit = guess if regression else 1.0
+    # Other seeds confirm what the first one finds, lest a lucky division be told.
+    for seeds in ((0,), _CONFIRMED_BY):
+        mixed, together = np.mean(
+            [_held_out_errors(X, y, groups, regression, seed) for seed in seeds], axis=0
+        )
+        lost = mean_interval((together - mixed) / unit, groups)
+        if lost.low < _LEAST_SURE or lost.value < _LEAST_LOSS:
+            return None
+    return replace(
+        subjects,
+        mixed=float(1 - mixed.mean() / unit),
+        together=float(1 - together.mean() / unit),
+    )
+
+
+def _held_out_errors(
+    X: np.ndarray, y: np.ndarray, groups: np.ndarray, regression: bool, seed: int
+) -> tuple[np.ndarray, ...]:
+    """The error of each row (0 or 1, or squared) by forests that were grown without it.
+
+    Rows are held out at random first, then by group.
+    """
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+
+    kind = ExtraTreesRegressor if regression else ExtraTreesClassifier
+    forest = kind(_TREES, max_features=0.5, random_state=seed)
+    parts = GroupKFold(_PARTS, shuffle=True, random_state=seed)
+    predicted = (
+        cross_val_predict(forest, X, y, cv=list(parts.split(X, y, kept_together)))
+        for kept_together in (np.arange(len(y)), groups)
+    )
+    return tuple((one - y) ** 2 if regression else (one != y) * 1.0 for one in predicted)

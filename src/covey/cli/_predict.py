@@ -75,34 +75,33 @@ def predict(
     the model held out; --level holds for the rows of each class by itself. What --threshold,
     --find or --costs said in covey fit holds here, too, unless one of them is given again.
     """
-    from covey.cli._models import check_needed, formats_of, load_model, number_columns
-    from covey.cli._notable import Notable
+    from covey.cli import _models as models
     from covey.cli._problem import check_column
     from covey.cli._reading import read_pieces
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
     console, copy = Console(quiet, as_json), copy or []
     check_writable(out, TABLE_ENDINGS, inputs=(table, model))
-    fitted = load_model(model)
+    fitted = models.load_model(model)
     if proba and not hasattr(fitted, "classes_"):
         raise CommandError("--proba: the model predicts numbers, which have no probabilities.")
     if wanted := decide.decision_wanted(threshold, find, costs, label):
         console.note(decide.override(fitted, wanted).sentence())
     _check_promises(fitted, level, reject, console)
-    n_rows, notable = 0, Notable(fitted)
+    n_rows, notable = 0, models.Notable(fitted)
     stream = as_json and out is None
     writer = _json_writer() if stream else table_writer(out, raw)
     with console.progress(None, "rows", out is None) as step, writer as write:
         for piece, copies in read_pieces(
             table,
-            number_columns(fitted),
+            models.number_columns(fitted),
             {*fitted.feature_names_in_, *copy},
             copy=copy,
-            formats=formats_of(fitted),
+            formats=models.formats_of(fitted),
             note=console.note,
         ):
             if not n_rows:
-                check_needed(fitted, piece.columns, table)
+                models.check_needed(fitted, piece.columns, table)
                 for name in copy:
                     check_column(piece, name, "--copy")
             notable.count(piece)

@@ -6,20 +6,19 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from pandas.api import types
 
 from covey.cli._console import CommandError, Console
-from covey.cli._guards import Guard, guards
+from covey.cli._guards import guards
 from covey.cli._reading import read_table
 from covey.evaluation._record import Remark
 from covey.tables import TablePreparation, Text, learn_dates
 from covey.tables._kinds import Column, as_kind, kind_of, look
 from covey.tables._numbers import NumberFormat
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # A target of whole numbers with more values than this is taken as a quantity.
 MOST_NUMBERED_CLASSES = 20
@@ -52,7 +51,7 @@ class Problem:
     columns: list[Column] = field(default_factory=list)  # those left out included
     groups: np.ndarray | None = None
     times: np.ndarray | None = None  # the rank of each row in time
-    guards: list[Guard] = field(default_factory=list)  # what may mislead
+    guards: list[Remark] = field(default_factory=list)  # what may mislead
     copies: bool = False  # whether the groups are rows that repeat each other
     formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
@@ -78,9 +77,11 @@ class Problem:
         return [column.as_health() for column in self.columns]
 
     @property
-    def remarks(self) -> list[Remark]:
-        """What may mislead about the table."""
-        return [Remark(one.about, one.column, one.sentence) for one in self.guards]
+    def split(self) -> str:
+        """By what rows are held out, as `covey.evaluation.Evaluation` has it."""
+        if self.times is not None:
+            return "time"
+        return "groups" if self.groups is not None and not self.copies else "chance"
 
 
 def check_column(table: Any, name: str, option: str) -> None:
@@ -130,9 +131,9 @@ def read_problem(
     formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
     grouped = group_columns(table, group)
     check_columns(table, target, drop=drop, keep=keep, group=grouped, time=time)
-    table = _rows_with(table, target, "target", console)
+    table = rows_with(table, target, "target", console)
     if time:
-        table = _rows_with(table, time, "time", console)
+        table = rows_with(table, time, "time", console)
     check_enough(len(table))
     distinct = table[target].drop_duplicates()
     regression = is_regression(distinct, len(table), target, task, console.note)
@@ -143,7 +144,7 @@ def read_problem(
     if not rest.shape[1]:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
-    problem = Problem(rest, y, target, regression, note=_once(console.note))
+    problem = Problem(rest, y, target, regression, note=console.note)
     if group:
         problem.groups = _group_numbers(table, grouped, group)
         console.note(
@@ -260,8 +261,6 @@ def _unexplained(
 
 def _without(table: pd.DataFrame, names: Collection[str | None]) -> pd.DataFrame:
     """A table without some columns; the others are not copied."""
-    import pandas as pd
-
     kept = {name: table[name] for name in table.columns if name not in names}
     return pd.DataFrame(kept, index=table.index, copy=False)
 
@@ -308,18 +307,6 @@ def note_columns(problem: Problem, note: Callable[[str], None]) -> None:
         )
 
 
-def _once(note: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that passes a sentence on the first time only."""
-    noted: set[str] = set()
-
-    def note_once(sentence: str) -> None:
-        if sentence not in noted:
-            noted.add(sentence)
-            note(sentence)
-
-    return note_once
-
-
 def _keep_copies_together(problem: Problem) -> None:
     """Make groups of rows that repeat each other, unless chance alone would repeat as many.
 
@@ -350,16 +337,12 @@ def _keep_copies_together(problem: Problem) -> None:
 
 def _numbered(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """A number for each value, the same for the same, and how often each occurs."""
-    import pandas as pd
-
     number = pd.factorize(values, use_na_sentinel=False)[0]
     return number, np.bincount(number)
 
 
 def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
     """A number for each row, the same for the same values of the columns in use."""
-    import pandas as pd
-
     # What pandas.util.hash_pandas_object makes of a frame, but column by column: of a long table
     # there is no room for more than one copy.
     hashes = np.full(len(table), 0x345678, dtype=np.uint64)
@@ -374,7 +357,8 @@ def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
     return hashes + np.uint64(97_531)
 
 
-def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> pd.DataFrame:
+def rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> pd.DataFrame:
+    """The rows that have a value in a column, with a note on the others."""
     gaps = table[column].isna()
     if not gaps.any():
         return table
@@ -406,13 +390,13 @@ def is_regression(
     if numeric and (task == "numbers" or (task == "auto" and n_values > many)):
         if task == "auto":
             note(
-                f"{target}: {n_values} different numbers look like a quantity, so the model "
+                f"{target}: {n_values:,} different numbers look like a quantity, so the model "
                 "predicts numbers (--task classes says otherwise)."
             )
         return True
     if n_values == n_rows or n_values > max(MOST_CLASSES, n_rows // 2):
         raise CommandError(
-            f"the target {target!r} has {n_values} different values in {n_rows} rows: that "
+            f"the target {target!r} has {n_values:,} different values in {n_rows:,} rows: that "
             f"names rows rather than classes; give another target"
             f"{', or --task numbers for regression' if numeric else ''}."
         )
@@ -429,8 +413,6 @@ def as_target(values: pd.Series, regression: bool) -> np.ndarray:
 
 
 def _is_numeric(values: pd.Series) -> bool:
-    from pandas.api import types
-
     return types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype)
 
 
@@ -447,8 +429,6 @@ def group_columns(table: pd.DataFrame, group: str | None) -> list[str]:
 
 
 def _group_numbers(table: pd.DataFrame, columns: list[str], group: str) -> np.ndarray:
-    import pandas as pd
-
     if len(columns) == 1:
         numbers = pd.factorize(table[columns[0]])[0]
     else:
@@ -462,8 +442,6 @@ def _group_numbers(table: pd.DataFrame, columns: list[str], group: str) -> np.nd
 
 
 def _ranks(values: pd.Series, time: str) -> np.ndarray:
-    from pandas.api import types
-
     kind = values.dtype
     if not types.is_numeric_dtype(kind) and not types.is_datetime64_any_dtype(kind):
         values = _dates(values.astype(str).str.strip(), time)
@@ -472,7 +450,6 @@ def _ranks(values: pd.Series, time: str) -> np.ndarray:
 
 def _dates(text: pd.Series, time: str) -> pd.Series:
     """Read dates that are all written in one way: one by one, 01/02 and 13/02 swap the months."""
-    import pandas as pd
 
     def parsed(form: str) -> pd.Series:
         return pd.to_datetime(text, format=form, errors="coerce", utc=True)

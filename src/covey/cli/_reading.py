@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyarrow import compute, types
 
 from covey.cli._console import CommandError
 from covey.cli._sources import Rows, batches, called, joined, parquet_columns
 from covey.cli._text_tables import Note, ignored
 from covey.tables._kinds import kind_of_text, too_large_of
 from covey.tables._numbers import NumberFormat, as_numbers, read_numbers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
 SURELY_MISSING = ["", "NaN", "nan"]
@@ -31,7 +32,8 @@ def read_table(
     labels: Collection[str] = (),
     text: Collection[str] = (),
     formats: Mapping[str, NumberFormat] | None = None,
-    note: Note | None = None,
+    note: Note = ignored,
+    rows: Iterable[Rows] | None = None,
 ) -> pd.DataFrame:
     """A table as a data frame, numbers as floats and everything else as text.
 
@@ -41,23 +43,23 @@ def read_table(
     be called None or NA: unless all else in them are numbers, only an empty cell (or NaN) is a
     gap. Columns of ``text`` stay as they are written. ``formats`` are how columns of numbers are
     known to be written; in others it has to be clear, and ``attrs["formats"]`` has them all.
-    ``attrs["text"]`` are columns of numbers that may be read in two ways, and stay text.
+    ``attrs["text"]`` are columns of numbers that may be read in two ways, and stay text. ``rows``
+    are some that were read already.
     """
-    made = _Made(numbers, labels, text, dict(formats or {}), note or ignored)
-    with parquet_columns(path) as file:
+    made = _Made(numbers, labels, text, dict(formats or {}), note)
+    with parquet_columns(path if rows is None else "-") as file:
         if file is not None:
             # One after another, since there may be no room for two tables.
             names = file.schema_arrow.names
             columns = ((name, file.read([name], use_threads=False).column(0)) for name in names)
             return made.frame(path, columns, file.metadata.num_rows, words=False)
-    return made.frame_of(path, list(batches(path, note=note)))
-
-
-def frame_of_some(
-    path: str, read: Sequence[Rows], labels: Collection[str], note: Note
-) -> pd.DataFrame:
-    """Some rows of a table as a data frame; see `read_table`."""
-    return _Made(None, labels, (), {}, note).frame_of(path, list(read))
+    read = list(batches(path, note=note) if rows is None else rows)
+    if not read:
+        return made.frame(path, (), 0, words=True)
+    (_, words, decimal), table = read[0], joined([some.batch for some in read])
+    read.clear()
+    columns = ((name, table.column(name)) for name in table.schema.names)
+    return made.frame(path, columns, table.num_rows, words=words, decimal=decimal)
 
 
 def read_pieces(
@@ -67,7 +69,7 @@ def read_pieces(
     *,
     copy: Sequence[str] = (),
     formats: Mapping[str, NumberFormat] | None = None,
-    note: Note | None = None,
+    note: Note = ignored,
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Data frames that together are the table, each small enough for any memory.
 
@@ -75,8 +77,6 @@ def read_pieces(
     of the file. Other ``columns`` may be left unread. Unless it is known, the first piece has to
     show how a column of numbers writes them.
     """
-    import pandas as pd
-
     shown: dict[str, NumberFormat | None] = {}
     for rows in batches(path, columns, note):
         if rows.batch.num_rows:
@@ -96,8 +96,6 @@ def known_frame(
 
     ``shown`` takes the formats that these rows show; words for gaps are kept in ``labels``.
     """
-    import pyarrow as pa
-
     made = {}
     for name, column in zip(rows.batch.schema.names, rows.batch.columns, strict=True):
         column = _single(column, name in numbers)
@@ -121,8 +119,6 @@ def _known_numbers(
     Where one value is no number, the preparation looks at them one by one: it knows the format
     that the model was fitted on. One that only this table shows is written as plain numbers.
     """
-    from pyarrow import compute
-
     form = known.get(name)
     if form is None:
         if name not in shown:
@@ -149,23 +145,10 @@ class _Made:
     marks: set[str] = field(default_factory=set)  # decimal marks that the table surely has
     unclear: dict[str, Any] = field(default_factory=dict)  # text that may be numbers, by column
 
-    def frame_of(self, path: str, read: list[Rows]) -> pd.DataFrame:
-        """Return the data frame of rows that were read; the list is emptied."""
-        if not read:
-            return self.frame(path, (), 0, words=True)
-        first, table = read[0], joined([rows.batch for rows in read])
-        read.clear()
-        columns = ((name, table.column(name)) for name in table.schema.names)
-        how = {"words": first.words, "decimal": first.decimal}
-        return self.frame(path, columns, table.num_rows, **how)
-
     def frame(
         self, path: str, columns: Any, n_rows: int, *, words: bool, decimal: str | None = "."
     ) -> pd.DataFrame:
         """Return the data frame of columns that come one by one."""
-        import pandas as pd
-        import pyarrow as pa
-
         if not n_rows:
             raise CommandError(f"{called(path)} has a header but no rows.")
         found = {}
@@ -199,8 +182,6 @@ class _Made:
 
     def _as_found(self, name: str, column: Any, decimal: str | None, last: bool = False) -> Any:
         """Return a column of text as floats, if it holds numbers and may be read in one way."""
-        from pyarrow import compute
-
         present = column.drop_null()
         # A quick look: at least some of the first values have a digit.
         digits = compute.match_substring_regex(present[:_SAMPLE], r"\d")
@@ -232,10 +213,9 @@ class _Made:
 
     def _tell(self) -> None:
         """Name the columns of numbers that are written in a way of their own."""
-        forms = self.formats.values()
-        if not forms:
+        if not self.formats:
             return
-        listed = ", ".join(list(self.formats)[:5])
+        forms, listed = self.formats.values(), ", ".join(list(self.formats)[:5])
         more = f" and {len(forms) - 5} more" if len(forms) > 5 else ""
         how = [", ".join(sorted({form.unit for form in forms if form.unit}))]
         if any(form.decimal == "," for form in forms):
@@ -248,9 +228,6 @@ class _Made:
 
 def _single(column: Any, number: bool, as_text: bool = False) -> Any:
     """A column of Arrow as one of plain values; long whole numbers become text, digit by digit."""
-    import pyarrow as pa
-    from pyarrow import types
-
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if types.is_null(column.type):
@@ -263,16 +240,11 @@ def _single(column: Any, number: bool, as_text: bool = False) -> Any:
 
 
 def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def with_gaps(name: str, column: Any, labels: bool = False, note: Note = ignored) -> Any:
     """Return a column with null in place of the words for a missing value."""
-    import pyarrow as pa
-    from pyarrow import compute
-
     gaps = compute.is_in(column, value_set=pa.array(MISSING, column.type))
     if not compute.any(gaps).as_py():
         return column
@@ -290,8 +262,6 @@ def with_gaps(name: str, column: Any, labels: bool = False, note: Note = ignored
 
 def _is_long(column: Any) -> bool:
     """Return whether some whole numbers have more digits than every float holds."""
-    import pyarrow as pa
-
     try:
         column.cast(pa.float64())
     except pa.ArrowInvalid:

@@ -12,21 +12,21 @@ import sqlite3
 import sys
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from covey.cli._console import CommandError
 from covey.cli._options import PART
 from covey.cli._text_tables import Note, column_names, csv_batches, ignored, utf8_blocks
 from covey.tables._kinds import without_point
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _TEXT = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
@@ -60,14 +60,14 @@ def located(path: str) -> tuple[str, str | None]:
 
 
 def batches(
-    path: str, columns: Collection[str] | None = None, note: Note | None = None
+    path: str, columns: Collection[str] | None = None, note: Note = ignored
 ) -> Iterator[Rows]:
     """Yield the rows of a file, some at a time; other columns may be left unread.
 
     Errors become sentences.
     """
     file, part = located(path)
-    name, note = called(file), note or ignored
+    name = called(file)
     with sentences(name), opened(file) as (source, head):
         if _is_database(head):
             if not isinstance(source, str):
@@ -83,7 +83,7 @@ def batches(
         elif head[:4] == b"PAR1":
             yield from _parquet_rows(source, columns)
         elif _ending(file) in _JSON or (file == "-" and head.lstrip()[:1] in (b"{", b"[")):
-            yield from _json_rows(source, name, columns, note)
+            yield from rows_of(_records(source, name, note), columns)
         else:
             for batch, separator in csv_batches(source, name, separator_of(file), note):
                 # Where commas separate fields, one within a number sets thousands apart.
@@ -96,8 +96,6 @@ def batches(
 @contextmanager
 def sentences(name: str) -> Iterator[None]:
     """Errors in the content of a file become a sentence about it."""
-    import pyarrow as pa
-
     try:
         yield
     except (gzip.BadGzipFile, zlib.error, EOFError):
@@ -178,8 +176,6 @@ def separator_of(path: str) -> str | None:
 
 
 def _parquet_rows(source: Any, columns: Collection[str] | None) -> Iterator[Rows]:
-    from pyarrow import parquet
-
     # Without a buffer a row group is read whole, and a file may be one group.
     with parquet.ParquetFile(source, buffer_size=1 << 16, pre_buffer=False) as file:
         names = file.schema_arrow.names
@@ -191,8 +187,6 @@ def _parquet_rows(source: Any, columns: Collection[str] | None) -> Iterator[Rows
 @contextmanager
 def parquet_columns(path: str) -> Iterator[Any | None]:
     """Give a Parquet file, of which columns are read one by one; None for files of other kinds."""
-    from pyarrow import parquet
-
     if path == "-" or not os.path.isfile(path):
         yield None
         return
@@ -207,24 +201,8 @@ def parquet_columns(path: str) -> Iterator[Any | None]:
 # -- JSON: one object a line, or a list of objects ------------------------------------------------
 
 
-def _json_rows(
-    source: Any, name: str, columns: Collection[str] | None, note: Note
-) -> Iterator[Rows]:
-    """Yield the objects as rows; one that lacks a column has a gap there."""
-    import pyarrow as pa
-
-    records = _records(source, name, note)
-    while part := list(islice(records, _BATCH_ROWS)):
-        names = dict.fromkeys(key for record in part for key in record)
-        made = {
-            key: arrow_column([record.get(key) for record in part])
-            for key in names
-            if columns is None or key in columns
-        }
-        yield Rows(pa.RecordBatch.from_pydict(made))
-
-
 def _records(source: Any, name: str, note: Note) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file."""
     blocks = utf8_blocks(source, name, note)
     first = next(blocks)
     if first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
@@ -281,7 +259,8 @@ def _sheet_rows(
     # Columns that are empty from top to bottom are margins.
     places = [k for k in range(len(header)) if any(row[k] != "" for row in (header, *body))]
     names = column_names([str(without_point(header[place])) for place in places], name)
-    yield from rows_of(([_cell(row[place]) for place in places] for row in body), names, columns)
+    cells = ([_cell(row[place]) for place in places] for row in body)
+    yield from rows_of((dict(zip(names, row, strict=True)) for row in cells), columns)
 
 
 def _cells(source: Any, name: str, sheet: str | None, note: Note) -> list[list[Any]]:
@@ -395,7 +374,7 @@ def _database_rows(
         )
         # One by one: how whole batches are got differs between versions of DuckDB.
         rows = chain.from_iterable(iter(lambda: result.fetchmany(_BATCH_ROWS), []))
-        yield from rows_of(rows, names, columns)
+        yield from rows_of((dict(zip(names, row, strict=True)) for row in rows), columns)
 
 
 @contextmanager
@@ -462,16 +441,17 @@ def _quoted(name: str) -> str:
 
 
 def rows_of(
-    rows: Iterable[Sequence[Any]], names: Sequence[str], columns: Collection[str] | None = None
+    records: Iterator[dict[str, Any]], columns: Collection[str] | None = None
 ) -> Iterator[Rows]:
-    """Yield rows of single values as batches; other columns may be left out."""
-    import pyarrow as pa
+    """Yield records as batches; one that lacks a column has a gap, other columns may be left out.
 
-    rows = iter(rows)
-    while part := list(islice(rows, _BATCH_ROWS)):
+    Which columns there are says each batch by itself.
+    """
+    while part := list(islice(records, _BATCH_ROWS)):
+        names = dict.fromkeys(name for record in part for name in record)
         made = {
-            name: arrow_column([row[place] for row in part])
-            for place, name in enumerate(names)
+            name: arrow_column([record.get(name) for record in part])
+            for name in names
             if columns is None or name in columns
         }
         yield Rows(pa.RecordBatch.from_pydict(made))
@@ -479,12 +459,8 @@ def rows_of(
 
 def arrow_column(values: Sequence[Any]) -> pa.Array:
     """Return values as one column: numbers, dates or truths where all are, otherwise text."""
-    import pyarrow as pa
-
+    values = [float(value) if isinstance(value, Decimal) else value for value in values]
     kinds = {type(value) for value in values} - {type(None)}
-    if Decimal in kinds:
-        values = [float(value) if isinstance(value, Decimal) else value for value in values]
-        kinds = kinds - {Decimal} | {float}
     if not kinds:
         return pa.nulls(len(values))
     if kinds == {bool}:
@@ -496,10 +472,14 @@ def arrow_column(values: Sequence[Any]) -> pa.Array:
     if kinds <= {int, float} and exact:
         return pa.array(values, pa.float64())
     if kinds & {list, dict, tuple, set, bytes, bytearray, memoryview}:
-        # Kept as what they are, not single values, so that a reader sees and leaves them out.
-        lists = [None if value is None else [str(value)] for value in values]
-        return pa.array(lists, pa.list_(pa.string()))
+        return _lists(values)
     return pa.array([_text(value) for value in values], pa.string())
+
+
+def _lists(values: Sequence[Any]) -> pa.Array:
+    """Return values as lists, so that a reader sees that they are not single, and leaves them."""
+    lists = [None if value is None else [str(value)] for value in values]
+    return pa.array(lists, pa.list_(pa.string()))
 
 
 def _text(value: Any) -> str | None:
@@ -512,8 +492,6 @@ def _text(value: Any) -> str | None:
 
 def joined(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     """Return one table of batches whose columns may be of different types, or absent from some."""
-    import pyarrow as pa
-
     if all(batch.schema == batches[0].schema for batch in batches):
         return pa.Table.from_batches(batches)
     made = {}
@@ -524,15 +502,8 @@ def joined(batches: Sequence[pa.RecordBatch]) -> pa.Table:
         ]
         kinds = {part.type for part in parts} - {pa.null()}
         kind = kinds.pop() if len(kinds) == 1 else pa.string() if kinds else pa.null()
-        if any(pa.types.is_nested(part.type) for part in parts):
+        if any(map(pa.types.is_nested, kinds)) or pa.types.is_nested(kind):
             kind = pa.list_(pa.string())
-            parts = [
-                part
-                if part.type == kind
-                else pa.array(
-                    [one if one is None else [str(one)] for one in part.to_pylist()], kind
-                )
-                for part in parts
-            ]
+            parts = [part if part.type == kind else _lists(part.to_pylist()) for part in parts]
         made[name] = pa.chunked_array([part.cast(kind) for part in parts], kind)
     return pa.table(made)

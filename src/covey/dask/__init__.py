@@ -11,9 +11,3 @@ except ImportError as error:
         f"covey.dask needs dask and distributed ({error}); install them with "
         "pip install 'covey[dask]'."
     ) from None
-
-from covey.dask._lazy import lazily, lazy_score
-from covey.dask._rows import DaskRows
-from covey.dask._worker import current_backend
-
-__all__ = ["DaskRows", "current_backend", "lazily", "lazy_score"]

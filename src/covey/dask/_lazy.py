@@ -34,7 +34,7 @@ def lazily(estimator: Any, method: str, X: Any, **how: Any) -> Any:
     --------
     >>> import dask.array as da
     >>> import covey
-    >>> from covey.dask import lazily
+    >>> from covey.dask._lazy import lazily
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
     >>> lazily(flock, "predict", da.from_array(X, chunks=(100, 2))).compute().shape
@@ -80,7 +80,7 @@ def lazy_score(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> flo
     --------
     >>> import dask.array as da
     >>> import covey
-    >>> from covey.dask import lazy_score
+    >>> from covey.dask._lazy import lazy_score
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
     >>> blocks = da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100)

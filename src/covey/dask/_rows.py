@@ -47,15 +47,6 @@ class DaskRows:
     sorted; None if the target is numeric. Of each label (one, if it is numeric) ``class_counts``,
     ``class_weights`` and ``largest_weights`` are the rows whose weight is above 0, the sum of
     their weights, and the largest one.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> X, y = da.from_array(X, chunks=(50, 2)), da.from_array(y, chunks=50)
-    >>> covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y).classes_
-    array([0, 1])
     """
 
     # What single precision decides would depend on how the rows are cut into blocks.

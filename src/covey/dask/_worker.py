@@ -373,7 +373,7 @@ def current_backend() -> Backend:
 
     Examples
     --------
-    >>> from covey.dask import current_backend
+    >>> from covey.dask._worker import current_backend
     >>> type(current_backend()).__name__
     'LocalBlocks'
     """

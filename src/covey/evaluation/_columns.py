@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import norm
 
 from covey._intervals import Interval
-from covey._number_words import cell, day, listed, number, percent, quoted
+from covey._number_words import cell, day, digits_of, listed, percent, quoted, range_words
 from covey.evaluation._held_out import HeldOut, plain_label
 from covey.evaluation._record import Column, Effect, Part, Remark
 from covey.inspection import column_effect, column_importance
@@ -77,21 +77,24 @@ def columns(
         order = np.argsort(-np.round(loss, 12), kind="stable").tolist()
     else:
         order = list(range(len(table.names)))
-    made, remarks = [], []
+    made, remarks, told = [], [], 0
     for rank, position in enumerate(order):
         name = table.names[position]
         about, (spread, bins) = known.pop(name, {}), _spread(table, position)
         effect, also, loss_of, points = None, [], None, None
-        if rank < _MOST_EFFECTS and shares[position] > 0:
-            effect, codes = _effect(model, table, position, held_out)
-            if codes:
-                remarks.append(_code_remark(name, codes))
         if found is not None and name in place_of:
             k = place_of[name]
             limits = found.loss[k], found.low[k], found.high[k]
             loss_of, points = Interval(*map(float, limits)), float(found.points[k])
             groups = [group for group in found.together if k in group]
             also = [found.columns[one] for group in groups for one in group if one != k]
+        # The first ones, and those that are told of since they count by more than their error.
+        is_told = loss_of is not None and not loss_of.high > 3 * loss_of.value
+        told += is_told
+        if shares[position] > 0 and (rank if not is_told else told - 1) < _MOST_EFFECTS:
+            effect, codes = _effect(model, table, position, held_out)
+            if codes:
+                remarks.append(_code_remark(name, codes))
         made.append(
             Column(
                 name,
@@ -179,7 +182,7 @@ def _spread(table: Table, position: int) -> tuple[str, list[int]]:
         frequent, times = Counter(map(str, present)).most_common(1)[0]
         return f"{quoted(frequent, 24)} {percent(times / len(present))}", []
     numbers = present.to_numpy(np.float64)
-    show, low, high = day if kind == "date" else cell, numbers.min(), numbers.max()
+    show, low, high = _shown(kind, numbers), numbers.min(), numbers.max()
     if low == high:
         return f"always {show(low)}", []
     bins = np.histogram(numbers, bins=16, range=(low, high))[0].tolist()
@@ -298,9 +301,19 @@ def _parts(kind: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
         for label in values.value_counts().index[:_MOST_NAMED]:
             yield f"is {quoted(label, 30)}", (text == str(label)) & ~gaps
         return
-    show = day if kind == "date" else cell
-    for low, high, rows in quarters(values.to_numpy(np.float64)):
-        yield f"is {range_words(low, high, show)}", rows
+    numbers = values.to_numpy(np.float64)
+    show = _shown(kind, numbers)
+    for low, high, rows in quarters(numbers):
+        one = numbers[rows].min() == numbers[rows].max()
+        yield f"is {show(numbers[rows][0]) if one else range_words(low, high, show)}", rows
+
+
+def _shown(kind: str, numbers: np.ndarray) -> Callable[[float], str]:
+    """How values of a column are written: dates as days, numbers so that they differ."""
+    if kind == "date":
+        return day
+    known = numbers[np.isfinite(numbers)].tolist() or [0.0]
+    return partial(cell, digits=digits_of(min(known), max(known)))
 
 
 def quarters(numbers: np.ndarray) -> Iterator[tuple[float | None, float | None, np.ndarray]]:
@@ -320,14 +333,3 @@ def quarters(numbers: np.ndarray) -> Iterator[tuple[float | None, float | None, 
         rows = part == position
         if rows.any():
             yield low, high, rows
-
-
-def range_words(
-    low: float | None, high: float | None, show: Callable[[float], str] = number
-) -> str:
-    """A range of numbers in words; one end may be open."""
-    if low is None:
-        return f"below {show(high)}"
-    if high is None:
-        return f"{show(low)} or more"
-    return f"between {show(low)} and {show(high)}"

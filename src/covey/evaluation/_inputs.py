@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from covey._number_words import named
 from covey._plain_words import plain_words
 
 # How many unknown labels or missing columns a sentence names.
@@ -95,9 +95,10 @@ def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
         present = set(columns)
         missing = [repr(str(column)) for column in known if column not in present]
         if missing:
+            what = "column" if len(missing) == 1 else "columns"
             raise ValueError(
-                f"X lacks the {'column' if len(missing) == 1 else 'columns'} {_some(missing)} "
-                "that the model was fitted on; give all of its columns."
+                f"X lacks the {what} {named(missing, _MOST_NAMED)} that the model was fitted on; "
+                "give all of its columns."
             )
     wanted = getattr(whole, "n_features_in_", None)
     if wanted is not None and columns is None and shape[1] != wanted:
@@ -126,8 +127,8 @@ def _checked_labels(y: Any, n_rows: int, labels: list) -> np.ndarray:
     unknown = sorted({repr(label) for label in y.tolist() if label not in known})
     if unknown:
         raise ValueError(
-            f"y holds {_some(unknown)}, which the model was not trained on; its "
-            f"classes are {_some([repr(label) for label in labels])}."
+            f"y holds {named(unknown, _MOST_NAMED)}, which the model was not trained on; its "
+            f"classes are {named([*map(repr, labels)], _MOST_NAMED)}."
         )
     return y
 
@@ -165,11 +166,6 @@ def is_missing(value: Any) -> bool:
     except (TypeError, ValueError):
         # pandas.NA does not compare; an array inside a cell is a value.
         return not hasattr(value, "__len__")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:

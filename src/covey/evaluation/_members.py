@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from covey._blocks import take_rows
-from covey._number_words import cell
-from covey.evaluation._columns import quarters, range_words
+from covey._number_words import range_words
+from covey.evaluation._columns import quarters
 from covey.evaluation._inputs import Inputs
 from covey.evaluation._record import Member, Members
 from covey.inspection import diversity, gate_share
@@ -98,7 +98,7 @@ def _by_quarter(values: np.ndarray) -> tuple[np.ndarray, list[str]]:
     of_row, names = np.zeros(len(values), dtype=np.intp), []
     for low, high, rows in quarters(values):
         of_row[rows] = len(names)
-        names.append(range_words(low, high, cell).replace("between ", "").replace(" and ", " to "))
+        names.append(range_words(low, high))
     return of_row, names or ["all"]
 
 

@@ -7,16 +7,17 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from covey._intervals import Interval
 from covey._number_words import (
-    cell,
     count,
     counted,
+    digits_of,
     listed,
+    named,
     number,
     percent,
     points,
     quoted,
+    range_words,
     rough,
     span,
 )
@@ -45,10 +46,10 @@ LOOKS_AT = QUESTIONS[2]
 MOST_READ = 40
 # How many columns are told of.
 _MOST_COLUMNS = 5
-# How many points the mean probability may be off to be taken at its word.
+# How far the mean probability may be off to be taken at its word, and a model from one as good.
 _CLOSE = 0.02
-# A column alone moves predictions if it does by such a part of what they are apart, moves them
-# the other way by such a part, and no further than so many times as far.
+# A column alone moves predictions if it does by such a part of what they are apart, a little or
+# the other way from such a part on, and no further than so many times as far.
 _BY_ITSELF, _AGAINST, _FARTHEST = 1 / 3, 0.1, 2.0
 # Labels that stand for the target itself, and those that mean nothing without its name.
 _YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
@@ -70,15 +71,13 @@ def answers(one: Evaluation) -> list[tuple[str, list[str]]]:
 
 def subject(one: Evaluation, label: Label | None) -> str:
     """A class as a sentence names it: 'denied'; of yes and no, the target."""
-    text = str(label).lower().removesuffix(".0")
+    text, *others = (
+        str(each).lower().removesuffix(".0")
+        for each in (label, *(each for each in one.classes if each != label))
+    )
     if not one.target or not (text in _YES | _BARE or _is_number(text)):
         return quoted(label)
-    rows = {each.label: each.rows for each in one.by_class}
-    is_event = (
-        text in _YES
-        and len(one.classes) == 2
-        and rows.get(label, 0) == min(rows.values(), default=1)
-    )
+    is_event = text in _YES and len(others) == 1 and others[0] in _BARE
     return one.target if is_event else f"{one.target} = {label}"
 
 
@@ -167,7 +166,9 @@ def _right(one: Evaluation) -> list[str]:
     if one.rare is not None and "auc" in own.measures:
         return [*_ranks(one, own), *_comparison(one)]
     accuracy = own.main
-    said = f"It is right on {percent(accuracy.value)} of {_unseen(one)}{_likely(accuracy, span)}."
+    low, high = accuracy[1:]
+    likely = f" (likely {span(low, high)})" if math.isfinite(low) else ""
+    said = f"It is right on {percent(accuracy.value)} of {_unseen(one)}{likely}."
     if constant is not None and one.verdict != "useless":
         said += f" Always saying {always} would be right on {percent(constant.main.value)}."
     return [said, *_comparison(one)]
@@ -179,25 +180,13 @@ def _commonest(one: Evaluation) -> str:
     return quoted(max(one.by_class, key=lambda each: each.rows).label)
 
 
-def _likely(limits: Interval, show: Callable[[float, float], str]) -> str:
-    return f" (likely {show(limits.low, limits.high)})" if math.isfinite(limits.low) else ""
-
-
-def _numbers(low: float, high: float) -> str:
-    return f"{number(low)} to {number(high)}"
-
-
-def _decimals(low: float, high: float) -> str:
-    return f"{low:.2f} to {high:.2f}"
-
-
 def _ranks(one: Evaluation, own: Score) -> list[str]:
     """What tells how good a model is of which one class is rare: ranking, alarms, precision."""
     area, precise, what = own.get("auc"), own.get("average_precision"), subject(one, one.rare)
     said = [
         f"Of a row with {what} and one without, it gives the higher chance to the right one in "
         f"{100 * area.value:.0f} of 100 cases (area under the curve {area.value:.2f}, likely "
-        f"{_decimals(area.low, area.high)})."
+        f"{area.low:.2f} to {area.high:.2f})."
     ]
     alarm = one.thresholds[0] if one.thresholds else None
     if alarm is not None:
@@ -269,11 +258,14 @@ def _comparison(one: Evaluation) -> list[str]:
     if one.rare is not None and "auc" in gap.measures:
         main = gap.measures["auc"]
         shown = f"area {main.value:+.3f}, likely {main.low:+.3f} to {main.high:+.3f}"
+    if one.verdict == "linear is better" and main.high >= 0:
+        return ["A linear model is better: its percentages are closer to the truth."]
+    if one.verdict == "better" and main.low <= 0:
+        return ["Its percentages are closer to the truth than those of a linear model."]
+    close = max(-main.low, main.high) <= _CLOSE
     words = {
-        "linear is better": "A linear model is better"
-        if main.high < 0
-        else "A linear model is better: its percentages are closer to the truth",
-        "as linear": "A linear model does as well",
+        "linear is better": "A linear model is better",
+        "as linear": f"A linear model {'does' if close else 'may do'} as well",
         "better": "It is better than a linear model",
     }
     if one.verdict not in words:
@@ -339,7 +331,9 @@ def show_output(one: Evaluation) -> Callable[[float], str]:
 def _looks_at(one: Evaluation) -> list[str]:
     if not one.used:
         return ["No column is missed: without any one of them it does as well."]
-    told = _told(one)[:_MOST_COLUMNS]
+    told = _told(one.used)[:_MOST_COLUMNS]
+    if one.verdict == "useless":
+        return [f"At nothing that helps; mostly at {listed([column.name for column in told])}."]
     lines = [f"{rough(column.share)} {column.name}: {effect(one, column)}" for column in told]
     rest = len(one.used) - len(told)
     if rest:
@@ -348,22 +342,25 @@ def _looks_at(one: Evaluation) -> list[str]:
     return lines
 
 
-def _told(one: Evaluation) -> list[Column]:
+def _told(used: Sequence[Column]) -> Sequence[Column]:
     """The columns that count by more than their standard error; the first one where none does."""
-    sure = [c for c in one.used if c.loss is None or not c.loss.high > 3 * c.loss.value]
-    return sure or one.used[:1]
+    sure = [c for c in used if c.loss is None or not c.loss.high > 3 * c.loss.value]
+    return sure or used[:1]
 
 
 def effect(one: Evaluation, column: Column) -> str:
     """What the values of a column go along with, in one sentence."""
-    found, show = column.effect, show_output(one)
-    also = ""
+    found, also = column.effect, ""
     if column.together:
-        also = f" (either it or {_some(column.together)})"
+        others = named(column.together, 2)
+        also = f" ({'either it or' if len(column.together) == 1 else 'shared with'} {others})"
     if found is None or not found.model:
         return f"its values are told one by one nowhere{also}."
     low, high, apart, alone = _moves(found)
-    values = [show(value) for value in found.said]
+    digits = max(3, digits_of(min(found.said), max(found.said)))
+    values = [
+        number(value, digits) if one.task == "numbers" else rough(value) for value in found.said
+    ]
     what = subject(one, found.outcome) if one.task == "classes" else one.target or "the prediction"
     if values[low] == values[high]:
         return f"hardly anything by itself; it counts together with others{also}."
@@ -378,20 +375,16 @@ def effect(one: Evaluation, column: Column) -> str:
         said += f"{values[last]} at {found.labels[last]}{also}"
     if column.together or alone >= _BY_ITSELF * apart:
         return f"{said}."
-    if alone > -_AGAINST * apart:
+    if abs(alone) < _AGAINST * apart:
         return f"{said}, hardly by itself."
-    by = number(-alone) if one.task == "numbers" else f"{number(-100 * alone, 2)} points"
+    by = number(abs(alone)) if one.task == "numbers" else f"{number(abs(100 * alone), 2)} points"
     if found.kind == "category":
-        return f"{said}; among rows alike otherwise {quoted(found.labels[high])} has {by} less."
+        what = f"{quoted(found.labels[high])} has {by} {'more' if alone > 0 else 'less'}"
+        return f"{said}; among rows alike otherwise {what}."
+    if alone > 0:
+        return f"{said}, {by} of it among rows alike otherwise."
     against = "falls" if last == high else "rises"
     return f"{said}; among rows alike otherwise it {against}, by {by}."
-
-
-def _some(names: Sequence[str], most: int = 2) -> str:
-    """The first of some names, and how many others there are."""
-    left = len(names) - most
-    others = [f"{left} others"] if left > 1 else list(names[most:])
-    return " or ".join([*names[:most], *others])
 
 
 def _moves(found: Effect) -> tuple[int, int, float, float]:
@@ -438,15 +431,7 @@ def _wrong_numbers(one: Evaluation) -> list[str]:
     worst = max(one.ranges, key=lambda each: each.found.value, default=None)
     if worst is None or one.own is None or not worst.found.low > one.own.get("mae").value:
         return []
-    where = (
-        f"below {cell(worst.high)}"
-        if math.isnan(worst.low)
-        else (
-            f"{cell(worst.low)} or more"
-            if math.isnan(worst.high)
-            else f"between {cell(worst.low)} and {cell(worst.high)}"
-        )
-    )
+    where = range_words(worst.low, worst.high)
     return [
         f"Most where {one.target or 'the truth'} is {where}: off by {number(worst.found.value)} "
         "on average."
@@ -491,7 +476,7 @@ def _wrong_classes(one: Evaluation) -> list[str]:
 
 def _changes(one: Evaluation) -> list[str]:
     """The columns that count most, and by how much one of them moves the answer by itself."""
-    moving = [c for c in _told(one) if c.effect is not None and c.effect.spread > 0]
+    moving = [c for c in _told(one.used) if c.effect is not None and c.effect.spread > 0]
     if not moving:
         return ["No single column changes it on average."]
     others = [c.name for c in moving if c.name not in moving[0].together]
@@ -552,7 +537,7 @@ def _expected(one: Evaluation, own: Score) -> str:
         off, sure = own.get("mae"), one.sureness
         said = f"it to be off by {number(off.value)} on average"
         if math.isfinite(off.low):
-            said = f"it to be off by {_numbers(off.low, off.high)} on average"
+            said = f"it to be off by {number(off.low)} to {number(off.high)} on average"
         return (
             said
             if sure is None
@@ -593,11 +578,8 @@ RARE_FIRST = ("auc", "average_precision", "accuracy")
 def measures_of(one: Evaluation, every: bool = True) -> list[str]:
     """The measures that a table of scores shows, those that tell most first."""
     known = [name for name in _MEASURES if any(name in s.measures for s in one.scores)]
-    first = RARE_FIRST if one.rare is not None else PLAIN
-    order = sorted(known, key=lambda name: first.index(name) if name in first else len(first))
-    if not every:
-        order = [name for name in order if name in first]
-    return [name for name in order if every or name in first]
+    first = [name for name in (RARE_FIRST if one.rare is not None else PLAIN) if name in known]
+    return [*first, *(name for name in known if every and name not in first)]
 
 
 def head_of(measure: str) -> str:
@@ -605,13 +587,13 @@ def head_of(measure: str) -> str:
     return _MEASURES[measure][0]
 
 
-def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
+def score_text(score: Score, measure: str) -> str:
     """A measure with its interval, for people to read."""
     limits, show = score.get(measure), _MEASURES[measure][1]
     if math.isnan(limits.value):
         return "-"
     text = show(limits.value)
-    if not with_interval or not math.isfinite(limits.low) or limits.low == limits.high:
+    if not math.isfinite(limits.low) or limits.low == limits.high:
         return text
     if text.endswith("%"):
         low, high = (f"{100 * limit:.1f}".replace("-0.0", "0.0") for limit in limits[1:])
@@ -627,14 +609,3 @@ def flat(score: Score) -> dict[str, Any]:
     values = {name: score.get(name).value for name in names}
     known = {name: None if math.isnan(value) else value for name, value in values.items()}
     return {"name": score.name, **known, **limits, "seconds": score.seconds}
-
-
-def remarks(one: Evaluation) -> list[str]:
-    """What may mislead about the data."""
-    return [each.sentence for each in one.remarks]
-
-
-def named(items: Sequence[str], most: int) -> str:
-    """The first of some names, and how many more there are."""
-    shown = [*items[:most], *([f"{len(items) - most:,} more"] if len(items) > most else [])]
-    return ", ".join(shown)

@@ -1,55 +1,23 @@
 """Looks into models: what their errors are made of, and how their members differ."""
 
-from covey.inspection._bias_variance import bias_variance
-from covey.inspection._bounds import (
-    fusion_bound,
-    held_out_bound,
-    oracle_bounds,
-    oracle_interval,
-    vote_bound,
-)
-from covey.inspection._changes import curves, smallest_change, what_if
-from covey.inspection._contributions import contributions, reasons
-from covey.inspection._diversity import diversity
-from covey.inspection._effects import column_effect
-from covey.inspection._fusion_loss import ambiguity, gate_share
-from covey.inspection._importance import column_importance
-from covey.inspection._loss_displays import AmbiguityDisplay, BiasVarianceDisplay, DartsDisplay
-from covey.inspection._member_displays import (
-    CoSelectionDisplay,
-    DecisionRegionsDisplay,
-    ImportanceDisplay,
-    KappaErrorDisplay,
-    SizeDisplay,
-    TrainingHistoryDisplay,
-)
-from covey.inspection._row_card import row_card
+from covey._names import lazy_names
 
-__all__ = [
-    "AmbiguityDisplay",
-    "BiasVarianceDisplay",
-    "CoSelectionDisplay",
-    "DartsDisplay",
-    "DecisionRegionsDisplay",
-    "ImportanceDisplay",
-    "KappaErrorDisplay",
-    "SizeDisplay",
-    "TrainingHistoryDisplay",
-    "ambiguity",
-    "bias_variance",
-    "column_effect",
-    "column_importance",
-    "contributions",
-    "curves",
-    "diversity",
-    "fusion_bound",
-    "gate_share",
-    "held_out_bound",
-    "oracle_bounds",
-    "oracle_interval",
-    "reasons",
-    "row_card",
-    "smallest_change",
-    "vote_bound",
-    "what_if",
-]
+__all__, __getattr__, __dir__ = lazy_names(
+    "covey.inspection",
+    {
+        "_loss_displays": "AmbiguityDisplay BiasVarianceDisplay DartsDisplay",
+        "_member_displays": (
+            "CoSelectionDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay "
+            "SizeDisplay TrainingHistoryDisplay"
+        ),
+        "_fusion_loss": "ambiguity gate_share",
+        "_bias_variance": "bias_variance",
+        "_effects": "column_effect",
+        "_importance": "column_importance",
+        "_contributions": "contributions reasons",
+        "_changes": "curves smallest_change what_if",
+        "_diversity": "diversity",
+        "_bounds": "fusion_bound held_out_bound oracle_bounds oracle_interval vote_bound",
+        "_row_card": "row_card",
+    },
+)

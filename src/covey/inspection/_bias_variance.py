@@ -95,7 +95,7 @@ class BiasVariance:
     ...     X = rng.uniform(0, 1, (40, 1))
     ...     return X, np.sin(6 * X[:, 0]) + rng.normal(0, 0.1, 40)
     >>> test = np.array([[0.2], [0.8]])
-    >>> deep = covey.bias_variance(
+    >>> deep = covey.inspection.bias_variance(
     ...     DecisionTreeRegressor(),
     ...     draw=draw,
     ...     X_test=test,

@@ -47,7 +47,7 @@ class Bound:
     --------
     >>> import covey
     >>> P = [[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]], [[0.3, 0.7], [0.2, 0.8]]]
-    >>> bound = covey.vote_bound(P, [0, 1])
+    >>> bound = covey.inspection.vote_bound(P, [0, 1])
     >>> bool(bound.value <= bound.guarantee)
     True
     """
@@ -91,7 +91,7 @@ class OracleInterval:
     --------
     >>> import covey
     >>> P = [[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]], [[0.3, 0.7], [0.2, 0.8]]]
-    >>> found = covey.oracle_interval(P, [0, 1])
+    >>> found = covey.inspection.oracle_interval(P, [0, 1])
     >>> found.low <= found.observed <= found.high
     True
     """
@@ -395,7 +395,7 @@ class FusionBound:
     >>> import covey
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X[:80], y[:80])
-    >>> bound = covey.fusion_bound(flock, X[80:], y[80:])
+    >>> bound = covey.inspection.fusion_bound(flock, X[80:], y[80:])
     >>> bool(abs(bound.loss - (bound.member_loss - bound.ambiguity)) < 1e-9)
     True
     """
@@ -460,7 +460,7 @@ def fusion_bound(
     >>> import covey
     >>> X, y = covey.make_quarter_circle(600, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(5, random_state=0).fit(X[::2], y[::2])
-    >>> bound = covey.fusion_bound(flock, X[1::2], y[1::2])
+    >>> bound = covey.inspection.fusion_bound(flock, X[1::2], y[1::2])
     >>> bound.error <= bound.loss / 0.6931 and bound.loss <= bound.member_loss
     True
     >>> bool(bound.error_guarantee < bound.error_by_loss)

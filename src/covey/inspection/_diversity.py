@@ -71,7 +71,7 @@ class Diversity:
     --------
     >>> import covey
     >>> P = [[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]], [[0.3, 0.7], [0.2, 0.8]]]
-    >>> found = covey.diversity(P, [0, 1], measures="disagreement")
+    >>> found = covey.inspection.diversity(P, [0, 1], measures="disagreement")
     >>> found.matrices["disagreement"]
     array([[0. , 0. , 0.5],
            [0. , 0. , 0.5],

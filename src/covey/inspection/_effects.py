@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from covey._number_words import cell, day, digits_of
 from covey._plain_words import one_line, value_words
 from covey.tables._kinds import as_frame, as_kind, kind_of
 
@@ -443,7 +445,8 @@ def _of_numbers(moved: _Moved, kind: str, numbers: np.ndarray, bins: int) -> Col
         effects = _compared(moved, groups)
     else:
         effects = _accumulated(moved, numbers, groups, np.array(middle))
-    words = _day if kind == "date" else value_words
+    digits = digits_of(float(numbers[known].min()), float(numbers[known].max()))
+    words = day if kind == "date" else partial(cell, digits=digits)
     shown = [
         (float(numbers[row]), words(float(numbers[row])), rows)
         for row, rows in zip(middle, groups, strict=True)
@@ -626,10 +629,6 @@ def _as_days(values: Any) -> np.ndarray:
     times = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")
     days = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / 86_400
     return days.to_numpy(np.float64)
-
-
-def _day(since: float) -> str:
-    return str(np.datetime64(int(np.floor(since)), "D"))
 
 
 def _shown(value: float, *, share: bool = False, points: bool = False) -> str:

@@ -50,7 +50,7 @@ class Ambiguity:
     >>> import covey
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
-    >>> found = covey.ambiguity(flock, X, y)
+    >>> found = covey.inspection.ambiguity(flock, X, y)
     >>> bool(abs(found.loss - (found.member_loss - found.ambiguity)) < 1e-12)
     True
     """
@@ -108,7 +108,7 @@ def ambiguity(
     >>> import covey
     >>> X, y = load_wine(return_X_y=True)
     >>> flock = covey.SubsetEnsembleClassifier(3, flip_probability=0.2, random_state=0).fit(X, y)
-    >>> found = covey.ambiguity(flock, X, y)
+    >>> found = covey.inspection.ambiguity(flock, X, y)
     >>> bool(abs(found.member_loss - found.ambiguity - found.loss) < 1e-12)
     True
     >>> bool((found.row_ambiguity >= 0).all())
@@ -200,7 +200,7 @@ class GateShare:
     >>> import covey
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.FlockClassifier(effort="fast", random_state=0).fit(X, y)
-    >>> share = covey.gate_share(flock, X, y)
+    >>> share = covey.inspection.gate_share(flock, X, y)
     >>> bool(share.loss < share.loss_without_both)
     True
     """
@@ -272,7 +272,7 @@ def gate_share(
     >>> import covey
     >>> X, y = covey.make_quarter_circle(200, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(4, fuser="gate", random_state=0).fit(X, y)
-    >>> measured = covey.gate_share(flock, X, y)
+    >>> measured = covey.inspection.gate_share(flock, X, y)
     >>> measured.loss < min(measured.loss_without_gate, measured.loss_without_members)
     True
     >>> 0 < measured.share < 1

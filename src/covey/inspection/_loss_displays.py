@@ -48,7 +48,7 @@ class AmbiguityDisplay(Display):
     >>> import covey
     >>> X, y = load_wine(return_X_y=True)
     >>> flock = covey.SubsetEnsembleClassifier(3, flip_probability=0.2, random_state=0).fit(X, y)
-    >>> display = covey.AmbiguityDisplay.from_estimator(flock, X, y)
+    >>> display = covey.inspection.AmbiguityDisplay.from_estimator(flock, X, y)
     """
 
     measured: Ambiguity
@@ -128,7 +128,7 @@ class BiasVarianceDisplay(Display):
     ...     X = rng.uniform(0, 1, (40, 1))
     ...     return X, np.sin(6 * X[:, 0]) + rng.normal(0, 0.1, 40)
     >>> test = np.array([[0.2], [0.8]])
-    >>> deep = covey.bias_variance(
+    >>> deep = covey.inspection.bias_variance(
     ...     DecisionTreeRegressor(),
     ...     draw=draw,
     ...     X_test=test,
@@ -136,7 +136,7 @@ class BiasVarianceDisplay(Display):
     ...     n_runs=20,
     ...     random_state=0,
     ... )
-    >>> display = covey.BiasVarianceDisplay.from_results({"deep tree": deep})
+    >>> display = covey.inspection.BiasVarianceDisplay.from_results({"deep tree": deep})
     >>> sorted(display.parts)
     ['bias', 'variance']
     """
@@ -241,7 +241,7 @@ class DartsDisplay(Display):
     ...     X = rng.uniform(0, 1, (40, 1))
     ...     return X, np.sin(6 * X[:, 0]) + rng.normal(0, 0.1, 40)
     >>> test = np.array([[0.2], [0.8]])
-    >>> deep = covey.bias_variance(
+    >>> deep = covey.inspection.bias_variance(
     ...     DecisionTreeRegressor(),
     ...     draw=draw,
     ...     X_test=test,
@@ -249,7 +249,8 @@ class DartsDisplay(Display):
     ...     n_runs=20,
     ...     random_state=0,
     ... )
-    >>> display = covey.DartsDisplay.from_results({"deep tree": deep}, np.sin(6 * test[:, 0]))
+    >>> from covey.inspection import DartsDisplay
+    >>> display = DartsDisplay.from_results({"deep tree": deep}, np.sin(6 * test[:, 0]))
     >>> display.darts[0].shape
     (20, 2)
     """

@@ -281,7 +281,7 @@ class TrainingHistoryDisplay(Display):
     >>> import covey
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
-    >>> display = covey.TrainingHistoryDisplay.from_estimator(flock)
+    >>> display = covey.inspection.TrainingHistoryDisplay.from_estimator(flock)
     >>> len(display.history)
     3
     """
@@ -402,7 +402,7 @@ class SizeDisplay(Display):
     >>> import covey
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
-    >>> display = covey.SizeDisplay.from_estimator(flock, X, y)
+    >>> display = covey.inspection.SizeDisplay.from_estimator(flock, X, y)
     >>> display.fused.shape
     (3,)
     """
@@ -513,7 +513,7 @@ class KappaErrorDisplay(Display):
     >>> import covey
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
-    >>> display = covey.KappaErrorDisplay.from_estimator(flock, X, y)
+    >>> display = covey.inspection.KappaErrorDisplay.from_estimator(flock, X, y)
     >>> display.pairs.tolist()
     [[0, 1], [0, 2], [1, 2]]
     """
@@ -611,7 +611,7 @@ class ImportanceDisplay(Display):
     >>> import covey
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
-    >>> display = covey.ImportanceDisplay.from_estimator(flock, X)
+    >>> display = covey.inspection.ImportanceDisplay.from_estimator(flock, X)
     >>> display.importance.shape
     (200, 3)
     """
@@ -773,7 +773,8 @@ class DecisionRegionsDisplay(Display):
     >>> import covey
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
-    >>> display = covey.DecisionRegionsDisplay.from_estimator(flock, X, y, resolution=20)
+    >>> from covey.inspection import DecisionRegionsDisplay
+    >>> display = DecisionRegionsDisplay.from_estimator(flock, X, y, resolution=20)
     >>> display.fused.shape
     (20, 20, 2)
     """

@@ -107,11 +107,6 @@ class Ranking:
     average_precision: float
     at_alarms: tuple[Alarms, ...]
 
-    @property
-    def beats_guess(self) -> bool:
-        """Return whether the area is above that of a guess, beyond its interval."""
-        return self.area.low > 0.5
-
 
 def ranking(
     y: ArrayLike,

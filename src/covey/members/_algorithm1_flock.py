@@ -27,15 +27,7 @@ _LARGEST = 1e200
 
 @dataclass
 class GrownMember:
-    """A member as the trainer left it, in standardized units; a warm start continues from it.
-
-    Examples
-    --------
-    >>> from dataclasses import fields
-    >>> from covey.members import GrownMember
-    >>> [field.name for field in fields(GrownMember)][:3]
-    ['theta', 'intercept', 'support']
-    """
+    """A member as the trainer left it, in standardized units; a warm start continues from it."""
 
     theta: stored.Array("C D")
     intercept: stored.Array("C")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import column_or_1d
 
@@ -18,7 +19,7 @@ from covey._state import Labels
 from covey._validation import check_choice, check_number
 from covey.fusers import Predictions, Product
 from covey.fusers._gate import GatedGroups
-from covey.members._fused import FusedClassifier, accepts_dask
+from covey.members._ensemble import Ensemble, accepts_dask
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearMember
 from covey.members._targets import check_same_classes, check_two_classes, weighted_classes
@@ -27,7 +28,7 @@ from covey.members._training_rows import TrainingRows
 _MOST_FOR_NEWTON = 2000
 
 
-class ClassFlock(LinearFlock, FusedClassifier):
+class ClassFlock(LinearFlock, ClassifierMixin, BaseEstimator):
     """What `FlockClassifier` and `SubsetEnsembleClassifier` share."""
 
     classes_: Labels("C", 2)
@@ -228,7 +229,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
         scores += intercept[:, None]
         return returned(scores[0] if len(coef) == 1 else scores.T, X)
 
-    predict = accepts_dask(FusedClassifier.predict)
-    predict_proba = accepts_dask(FusedClassifier.predict_proba)
-    predict_log_proba = accepts_dask(FusedClassifier.predict_log_proba)
-    member_probabilities = accepts_dask(FusedClassifier.member_probabilities)
+    predict = accepts_dask(Ensemble.predict)
+    predict_proba = accepts_dask(Ensemble.predict_proba)
+    predict_log_proba = accepts_dask(Ensemble.predict_log_proba)
+    member_probabilities = accepts_dask(Ensemble.member_probabilities)

@@ -209,18 +209,7 @@ def _own_model(member: Any, columns: np.ndarray, ensemble: Any) -> Any:
 
 
 class BaggedRegressor(RegressorMixin, BaseEstimator):
-    """A fitted regressor of a bagging ensemble, which takes its ``columns`` out of the whole X.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.ensemble import BaggingRegressor
-    >>> from covey import members_of
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> patches = BaggingRegressor(max_features=3, random_state=0).fit(X, y)
-    >>> [len(member.columns) for _, member in members_of(patches)[:2]]
-    [3, 3]
-    """
+    """A fitted regressor of a bagging ensemble, which takes its ``columns`` out of the whole X."""
 
     n_features_in_: Whole(1, 1 << 31, letter="F")
     feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
@@ -263,14 +252,6 @@ class BaggedClassifier(ClassifierMixin, BaggedRegressor):
     """A fitted classifier of a bagging ensemble, which was fitted to positions in ``classes``.
 
     It takes its columns out of the whole X, like a `BaggedRegressor`.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey.members import BaggedClassifier
-    >>> stump = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
-    >>> BaggedClassifier(stump, [2], ["no", "yes"]).classes_
-    array(['no', 'yes'], dtype='<U3')
     """
 
     classes: Labels("C")

@@ -15,7 +15,7 @@ from covey._devices import returned, to_numpy
 from covey._state import OrAbsent, Record
 from covey.members._calibrated import CONFIDENCE, IntervalCalibration, SetCalibration
 from covey.members._class_flock import ClassFlock
-from covey.members._fused import accepts_dask
+from covey.members._ensemble import accepts_dask
 from covey.members._given import Classifiers, Regressors
 from covey.members._mixed_flock import MixedFlock
 from covey.members._value_flock import ValueFlock

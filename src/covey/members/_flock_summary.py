@@ -124,16 +124,7 @@ class ColumnEffects:
 
 @dataclass(frozen=True)
 class Origins:
-    """The columns of a table that a flock's features are made of.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from covey.members import Origins
-    >>> origins = Origins(["age", "ward"], np.array([0, 1, 1]))
-    >>> [origins.names[column] for column in origins.of]
-    ['age', 'ward', 'ward']
-    """
+    """The columns of a table that a flock's features are made of."""
 
     names: list[str]  # of the table's columns
     of: np.ndarray  # (n_features,), the column that each feature is made of

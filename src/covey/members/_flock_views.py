@@ -84,7 +84,7 @@ def decisions(
 
 
 def _gate_shares(flock: Any, X: Any) -> np.ndarray:
-    """How much of each row's prediction is the gate's, (n,); see `covey.gate_share`.
+    """How much of each row's prediction is the gate's, (n,); see `covey.inspection.gate_share`.
 
     What it replaces by means are those of the training rows, so that a row is explained alike
     whichever rows are explained with it.

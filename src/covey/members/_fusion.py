@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 
@@ -15,9 +16,8 @@ from covey._models import parameters_of_rows
 from covey._state import Model, OneOf, Parameter, refuse
 from covey._validation import check_flag, fitted_alone
 from covey.fusers import Fuser, Predictions
-from covey.fusers._outputs import member_values
 from covey.fusers._predictions import concatenated
-from covey.members._fused import FusedClassifier, FusedRegressor
+from covey.members._ensemble import Ensemble
 from covey.members._given import Classifiers, Pairs, Regressors
 from covey.members._named import NamedMembers
 from covey.members._routing import FitParameters
@@ -32,7 +32,7 @@ _METHODS = {
 }
 
 
-class _Fusion(NamedMembers):
+class _Fusion(NamedMembers, Ensemble):
     """What both share: how members are fitted, and how the fuser learns from them."""
 
     fuser: Parameter(Fuser)
@@ -243,7 +243,7 @@ class _Fusion(NamedMembers):
         return self._names_of(getattr(self, "classes_", None))
 
 
-class FusionClassifier(_Fusion, FusedClassifier):
+class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
     """Fuses any classifiers into one decision, and shows who decided.
 
     Take it when the models are there already, fitted or not, of any kind. It fuses and explains;
@@ -314,7 +314,7 @@ class FusionClassifier(_Fusion, FusedClassifier):
         ).values
 
 
-class FusionRegressor(_Fusion, FusedRegressor):
+class FusionRegressor(_Fusion, RegressorMixin, BaseEstimator):
     """Fuses any regressors into one, and shows who decided.
 
     Take it when the regressors are there already. A mean is hard to beat with few rows; rules that
@@ -360,6 +360,3 @@ class FusionRegressor(_Fusion, FusedRegressor):
     """
 
     _models = Regressors
-
-    def _member_values(self, X: Any) -> np.ndarray:
-        return member_values(self.estimators_, self._names(), X)

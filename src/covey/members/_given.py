@@ -21,21 +21,13 @@ from covey._validation import check_labels, check_one_target, check_sample_weigh
 from covey.fusers import Fuser, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser
 from covey.fusers._outputs import common_kind, gather, member_output, member_values
-from covey.members._fused import check_numbers
+from covey.members._ensemble import check_numbers
 
 Pairs = list[tuple[str, Any]]
 
 
 class Classifiers:
-    """Models that predict classes: how they are checked, read and fused.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from covey.members import Classifiers
-    >>> Classifiers.check_target(["yes", "no"])
-    array(['yes', 'no'], dtype='<U3')
-    """
+    """Models that predict classes: how they are checked, read and fused."""
 
     noun = "classifier"
     accepts = staticmethod(classifies)
@@ -87,14 +79,7 @@ class Classifiers:
 
 
 class Regressors:
-    """Models that predict numbers: how they are checked, read and fused.
-
-    Examples
-    --------
-    >>> from covey.members import Regressors
-    >>> Regressors.check_target([1.5, 2.0])
-    array([1.5, 2. ])
-    """
+    """Models that predict numbers: how they are checked, read and fused."""
 
     noun = "regressor"
     accepts = staticmethod(regresses)
@@ -142,14 +127,6 @@ class GivenModels:
     """A mixin for ensembles that pass tables on to their members as they are.
 
     A subclass sets ``_models`` to `Classifiers` or `Regressors`.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> import covey
-    >>> fusion = covey.FusionClassifier([GaussianNB()]).fit([[0.0], [0.1], [1.0]], [0, 0, 1])
-    >>> isinstance(fusion, covey.members.GivenModels), fusion.predict([[0.9]])
-    (True, array([0]))
     """
 
     def _check_training_table(

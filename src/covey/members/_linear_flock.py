@@ -27,9 +27,9 @@ from covey._state import Array, Flags, OrAbsent, Whole
 from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
 from covey.members._algorithm1_settings import Algorithm1Settings
+from covey.members._ensemble import Ensemble, accepts_dask
 from covey.members._flock_summary import Origins, flock_summary
 from covey.members._flock_views import decisions, flock_table
-from covey.members._fused import FusedEnsemble, accepts_dask
 from covey.members._importance import MOST_KEPT, TrainingSample
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
@@ -53,20 +53,12 @@ class ScaledColumns:
     _member_means: OrAbsent(Array("K C"))
 
 
-class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, FusedEnsemble):
+class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Ensemble):
     """An ensemble of linear members on feature subsets, for classes or for values.
 
     Algorithm 1's settings that an estimator has no parameters for are constants of its class.
     What depends on how members are found is in `Algorithm1Flock` and `SearchedFlock`, which write
     ``_fit_rows``; what depends on the target in `ClassFlock` and `ValueFlock`.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleRegressor(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.LinearFlock), flock.support_.shape
-    (True, (2, 2))
     """
 
     _seed: Whole(0, 2**31)
@@ -209,7 +201,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
             return InMemoryRows.open(
                 self, X, y, sample_weight, groups, reset=reset, numeric=self._numeric
             )
-        from covey.dask import DaskRows
+        from covey.dask._rows import DaskRows
 
         return DaskRows.open(self, X, y, sample_weight, groups, reset=reset, numeric=self._numeric)
 
@@ -403,7 +395,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
     def _example(self) -> Predictions:
         """Predictions of one row by this flock's members, to check a fuser with."""
 
-    explain_fusion = accepts_dask(FusedEnsemble.explain_fusion)
+    explain_fusion = accepts_dask(Ensemble.explain_fusion)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy of the fused decision, or of the oracle's; R^2 of a regressor.
@@ -411,7 +403,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
         It takes what ``fit`` takes, Dask collections too.
         """
         if hasattr(X, "__dask_graph__"):
-            from covey.dask import lazy_score
+            from covey.dask._lazy import lazy_score
 
             return lazy_score(self, X, y, sample_weight)
         return super().score(X, y, sample_weight)
@@ -460,12 +452,13 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
             every row.
 
             ``gate_share`` is how much of the prediction is the gate's, from 0 to 1, as
-            `covey.gate_share` has it for many rows. Replace the members' weights by their means
-            over the training rows, and the prediction moves by what the gate knows of this row;
-            replace what each member predicts by its mean, and it moves by what the members know.
-            (Probabilities move by the Kullback-Leibler divergence from those predicted, numbers
-            by the squared difference.) The share is the first move over the sum of both: 0 where
-            the gate gives every row the same weights, 1 where members are constant.
+            `covey.inspection.gate_share` has it for many rows. Replace the members' weights by
+            their means over the training rows, and the prediction moves by what the gate knows of
+            this row; replace what each member predicts by its mean, and it moves by what the
+            members know. (Probabilities move by the Kullback-Leibler divergence from those
+            predicted, numbers by the squared difference.) The share is the first move over the sum
+            of both: 0 where the gate gives every row the same weights, 1 where members are
+            constant.
 
             Of members of several kinds (``members=``) each has a ``name`` and its ``kind`` too,
             and linear ones are numbered ``within`` their own flock; there is no ``gate_share``.

@@ -22,7 +22,7 @@ from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions
 from covey.fusers._outputs import gather, member_output, member_values
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
-from covey.members._fused import FusedEnsemble
+from covey.members._ensemble import Ensemble
 from covey.members._held_out import HeldOut
 from covey.members._importance import importance_on_folds
 from covey.members._member_kinds import KINDS, LINEAR, Table, check_kind, made
@@ -476,7 +476,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _fused(self, X: Any) -> np.ndarray:
         if not self._is_mixed():
             return super()._fused(X)
-        return FusedEnsemble._fused(self, X)
+        return Ensemble._fused(self, X)
 
     def _fused_log(self, X: Any) -> np.ndarray:
         if not self._is_mixed():
@@ -491,7 +491,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _columns_looked_at(self) -> np.ndarray:
         if self._is_mixed():
-            return FusedEnsemble._columns_looked_at(self)
+            return Ensemble._columns_looked_at(self)
         return super()._columns_looked_at()
 
     def _names(self) -> list[str]:

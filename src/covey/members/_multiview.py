@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -26,7 +27,7 @@ from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind
 from covey.fusers._predictions import concatenated
 from covey.members import _views as views
-from covey.members._fused import FusedClassifier
+from covey.members._ensemble import Ensemble
 
 METHODS = ("co_training", "co_em", "supervised")
 STRATEGIES = ("conservative", "aggressive", "naive")
@@ -35,7 +36,7 @@ STRATEGIES = ("conservative", "aggressive", "naive")
 _CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)
 
 
-class MultiviewClassifier(FusedClassifier):
+class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     """Members on different views of a sample, fused into one decision.
 
     A view is a set of columns of one nature: what a camera, a keyboard and a log file record of

@@ -159,16 +159,6 @@ class NamedMembers(GivenModels, NamedParameters, RoutesMetadata, TransformerMixi
     """A mixin for ensembles with ``estimators``, ``cv``, ``n_jobs`` and ``verbose``.
 
     They are transformers too: a subclass writes ``_as_columns`` and ``_column_names``.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> import covey
-    >>> covey.FusionClassifier([("bayes", GaussianNB())]).named_estimators
-    {'bayes': GaussianNB()}
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> covey.FusionClassifier([GaussianNB()]).fit(X, y).get_feature_names_out().tolist()
-    ['fusionclassifier_gaussiannb_0', 'fusionclassifier_gaussiannb_1']
     """
 
     # What is given to fit is requested by parts; this estimator has no request of its own.

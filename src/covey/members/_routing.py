@@ -19,14 +19,7 @@ from covey._models import weight_parameters
 
 
 class FitParameters(NamedTuple):
-    """Parameters of the ``fit`` of members and of other parts, by name, and of ``split``.
-
-    Examples
-    --------
-    >>> from covey.members import FitParameters
-    >>> FitParameters(members={"a": {"sample_weight": None}}, parts={}, split={}).members
-    {'a': {'sample_weight': None}}
-    """
+    """Parameters of the ``fit`` of members and of other parts, by name, and of ``split``."""
 
     members: dict[str, dict[str, Any]]
     parts: dict[str, dict[str, Any]]
@@ -120,14 +113,6 @@ class RoutesToEstimator(RoutesMetadata):
     With scikit-learn's ``enable_metadata_routing`` the estimator gets what it requests. Without,
     it gets the weights, and the groups if there are any. A subclass says which of its own
     ``fit``'s parameters it only passes on, and may write ``_estimator_to_fit``.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> import covey
-    >>> book = covey.CodeBookClassifier(LogisticRegression(), random_state=0)
-    >>> isinstance(book, covey.members.RoutesToEstimator)
-    True
     """
 
     def _estimator_to_fit(self) -> Any:

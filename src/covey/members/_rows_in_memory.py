@@ -48,15 +48,6 @@ class InMemoryRows:
     """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device.
 
     These are `TrainingRows`, whose docstrings say what each method does.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.FlockClassifier()
-    >>> rows = covey.members.InMemoryRows.open(flock, X, y, None, None, reset=True, numeric=False)
-    >>> rows.classes, rows.class_counts
-    (array([0, 1]), array([100, 100]))
     """
 
     single = True

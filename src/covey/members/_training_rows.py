@@ -19,15 +19,6 @@ class TrainingRows(Protocol):
 
     ``classes`` are the labels, or None for values; the arrays (C,) beside them are of the rows as
     they were given, C being 1 for values.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.FlockClassifier()
-    >>> rows = covey.members.InMemoryRows.open(flock, X, y, None, None, reset=True, numeric=False)
-    >>> rows.n_features, rows.class_weights
-    (2, array([100., 100.]))
     """
 
     n_features: int

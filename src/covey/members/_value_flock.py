@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from covey._core.losses import ValueLoss
@@ -14,14 +15,14 @@ from covey._state import Number, Record
 from covey._validation import check_choice, check_number
 from covey.fusers import Mean, Predictions
 from covey.fusers._gate import GatedGroups
-from covey.members._fused import FusedRegressor, accepts_dask, check_numbers
+from covey.members._ensemble import Ensemble, accepts_dask, check_numbers
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearRegressionMember
 from covey.members._targets import VALUE_LOSSES, share_left, standardize_values, value_loss
 from covey.members._training_rows import TrainingRows
 
 
-class ValueFlock(LinearFlock, FusedRegressor):
+class ValueFlock(LinearFlock, RegressorMixin, BaseEstimator):
     """What `FlockRegressor` and `SubsetEnsembleRegressor` share."""
 
     y_center_: Number()
@@ -154,8 +155,8 @@ class ValueFlock(LinearFlock, FusedRegressor):
     def _names(self) -> list[str]:
         return [f"member {k}" for k in range(1, self.n_estimators_ + 1)]
 
-    def _member_values(self, X: Any) -> np.ndarray:
-        return self._outputs(X)[0].T
+    def _predictions(self, X: Any) -> Predictions:
+        return Predictions(self._outputs(X)[0].T, names=self._names(), kind="value")
 
     def _example(self) -> Predictions:
         return Predictions(np.zeros((1, self.n_estimators_)), kind="value")
@@ -174,5 +175,5 @@ class ValueFlock(LinearFlock, FusedRegressor):
             return self._bounded(fused[:, 0])
         return super()._fused(X)
 
-    predict = accepts_dask(FusedRegressor.predict)
-    member_predictions = accepts_dask(FusedRegressor.member_predictions)
+    predict = accepts_dask(Ensemble.predict)
+    member_predictions = accepts_dask(Ensemble.member_predictions)

@@ -37,7 +37,6 @@ try:
         coded_rows,
         column_names,
         in_front,
-        joined,
         preparation_of,
     )
 except ModuleNotFoundError as error:
@@ -45,7 +44,7 @@ except ModuleNotFoundError as error:
         f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'
     ) from None
 
-__all__ = ["joined", "register", "to_onnx"]
+__all__ = ["register", "to_onnx"]
 
 # The opset of `to_onnx`: runtimes since 2022 read it.
 _OPSET = 17

@@ -59,7 +59,8 @@ def table_to_onnx(
     ['left', 'right']
     """
     _check_exportable(model.preparation_)
-    from covey.onnx import joined, to_onnx
+    from covey.onnx import to_onnx
+    from covey.onnx._preparation import joined
     from onnx import checker, helper
 
     flock = to_onnx(model.estimator_, dtype=dtype)

@@ -43,7 +43,7 @@ from covey.persistence._registry import (
 from covey.persistence._trusted import SKOPS_ENTRY, dumps_trusted, loads_trusted, trusted_types
 from covey.persistence._writing import Writer
 
-__all__ = ["FORMAT", "ModelFileError", "load", "save", "trusted_types"]
+__all__ = ["ModelFileError", "load", "save", "trusted_types"]
 
 # The format of the files that `save` writes; `load` reads it and all earlier ones.
 FORMAT = 1

@@ -25,10 +25,10 @@ _DECLARED = {
         "TrimmedMean WeightedMedian"
     ),
     "covey.members": (
-        "BaggedClassifier BaggedRegressor FlockClassifier FlockRegressor FusionClassifier "
-        "FusionRegressor LinearMember LinearRegressionMember SubsetEnsembleClassifier "
-        "SubsetEnsembleRegressor"
+        "FlockClassifier FlockRegressor FusionClassifier FusionRegressor LinearMember "
+        "LinearRegressionMember SubsetEnsembleClassifier SubsetEnsembleRegressor"
     ),
+    "covey.members._ensembles": "BaggedClassifier BaggedRegressor",
     "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",
 }
 # {module: the classes that it writes and reads}.

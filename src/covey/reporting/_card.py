@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from covey import __version__
+from covey._number_words import named
 from covey._plain_words import one_line
 from covey.evaluation import Evaluation, evaluate
 from covey.evaluation import _sentences as sentences
@@ -116,7 +117,7 @@ def _how_good(known: Evaluation) -> list[str]:
         for question, said in answers(known):
             shown = "\n".join(f"- {_plain(one)}" for one in said)
             parts.append(f"**{question}**\n\n{shown if len(said) > 1 else _plain(said[0])}")
-        parts += [_plain(one) for one in sentences.remarks(known)]
+        parts += [_plain(one.sentence) for one in known.remarks]
     lines = ["| measure | value and 95 % interval |", "| --- | --- |"]
     for name, (_, shown) in _KINDS.items():
         if np.isfinite(own.get(name).value):
@@ -169,21 +170,13 @@ def _columns(model: Any) -> str:
     names = getattr(model, "feature_names_in_", None)
     told = [f"The model reads {n_features:,} columns" + ("." if names is None else ": ")]
     if names is not None:
-        told.append(_named(names) + ".")
+        told.append(_plain(named([*map(one_line, names)], _MOST_NAMED)) + ".")
     if is_classifier(model):
         told.append(f" It predicts one of {len(model.classes_):,} classes: ")
-        told.append(_named(model.classes_.tolist()) + ".")
+        told.append(_plain(named([*map(one_line, model.classes_.tolist())], _MOST_NAMED)) + ".")
     else:
         told.append(" It predicts a number.")
     return "".join(told)
-
-
-def _named(names: Sequence[Any]) -> str:
-    """The first of some names, and how many more there are."""
-    shown = [_plain(one_line(str(name))) for name in names[:_MOST_NAMED]]
-    if len(names) > _MOST_NAMED:
-        shown.append(f"{len(names) - _MOST_NAMED:,} more")
-    return ", ".join(shown)
 
 
 def _decider(model: Any) -> Any:

@@ -12,7 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from covey._number_words import cell, count, counted, number, percent, points, rough
+from covey._number_words import (
+    cell,
+    count,
+    counted,
+    named,
+    number,
+    percent,
+    points,
+    range_words,
+    rough,
+)
 from covey._plain_words import one_line
 from covey._templates import Markup
 from covey.evaluation import Evaluation
@@ -174,7 +184,7 @@ def off(one: Evaluation) -> dict | None:
         ),
     ]
     items = [
-        Bar(_range(each.low, each.high), each.found.value, f"{count(each.rows)} rows")
+        Bar(range_words(each.low, each.high), each.found.value, f"{count(each.rows)} rows")
         for each in one.ranges
     ]
     by_range = items and draw.bars(
@@ -186,12 +196,6 @@ def off(one: Evaluation) -> dict | None:
         description=described((item.name, number(item.value)) for item in items),
     )
     return {"plots": plots, "by_range": by_range, "parts": _parts(one), "sure": one.sureness}
-
-
-def _range(low: float, high: float) -> str:
-    if math.isnan(low):
-        return f"below {cell(high)}"
-    return f"{cell(low)} or more" if math.isnan(high) else f"{cell(low)} to {cell(high)}"
 
 
 def _parts(one: Evaluation) -> Markup | None:
@@ -313,7 +317,7 @@ def _push(one: Evaluation) -> Callable[[float], str]:
 def asked(one: Evaluation) -> dict:
     """What the model is for, and what it is."""
     classes = [f"'{each.label}' ({count(each.rows)})" for each in one.by_class]
-    return {"classes": sentences.named(classes, _MOST_CLASSES)}
+    return {"classes": named(classes, _MOST_CLASSES)}
 
 
 def health(one: Evaluation) -> dict | None:
@@ -586,7 +590,7 @@ def calibration(one: Evaluation) -> dict | None:
 def use(one: Evaluation) -> dict:
     """Lines of code that use the model."""
     names = [repr(one_line(column.name)) for column in one.columns if column.share is not None]
-    return {"columns": sentences.named(names, 3)}
+    return {"columns": named(names, 3)}
 
 
 FOR_PEOPLE = (

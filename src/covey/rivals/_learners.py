@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
 from covey._blocks import checked_numbers, in_blocks, training_table
@@ -16,7 +17,7 @@ from covey._models import classifies, with_seeds
 from covey._validation import check_labels, check_sample_weight, fitted_alone
 from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind, gather, member_output
-from covey.members import FusedClassifier
+from covey.members._ensemble import Ensemble
 from covey.members._held_out import held_out_rows
 from covey.members._targets import check_two_classes
 
@@ -24,7 +25,7 @@ from covey.members._targets import check_two_classes
 _HELD_OUT = 0.1
 
 
-class Rival(FusedClassifier):
+class Rival(Ensemble, ClassifierMixin, BaseEstimator):
     """An ensemble to compare with: it grows members on arrays, and fuses them by ``fuser``.
 
     A subclass writes ``_check_parameters``, ``_grow`` and ``_predictions``.

@@ -45,7 +45,7 @@ def check_fused_classifier(classifier: Any) -> None:
 
     Parameters
     ----------
-    classifier : FusedClassifier
+    classifier : Ensemble
         Unfitted.
 
     Examples

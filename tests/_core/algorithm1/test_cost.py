@@ -126,6 +126,7 @@ def test_a_fit_copies_x_once(n_rows, n_features, n_classes):
     assert peak_of(lambda: flock.fit(X, y)) < X.nbytes + 1.5 * step + 6_000_000
 
 
+@pytest.mark.slow
 def test_sparse_x_is_never_made_dense():
     rng = np.random.default_rng(0)
     X = sparse.random(2_000, 20_000, density=0.002, format="csr", random_state=0)

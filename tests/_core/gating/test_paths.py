@@ -93,6 +93,22 @@ def test_the_weakest_pairs_leave_first(seed):
             assert (columns.columns(kept).sum(axis=2) <= most).all()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_does_not_decide_who_leaves(seed):
+    rng = np.random.default_rng(seed)
+    columns = FeatureColumns(Basis.plain(8), np.arange(8), np.ones(8, dtype=bool))
+    strength = 1.01 ** rng.integers(-2, 3, (1, 3, 8)) * (rng.random((1, 3, 8)) < 0.9)
+    apart = 1.02 ** rng.permutation(24).reshape(1, 3, 8)
+    rounded = strength * (1 + 1e-9 * rng.standard_normal(strength.shape))
+    for n_units in range(1, 9):
+        for most in (3, 8):
+            kept = columns.strongest(strength, n_units, most)
+            assert_array_equal(columns.strongest(rounded, n_units, most), kept)
+            # Two hundredths are no rounding.
+            kept = columns.strongest(apart, n_units, most)
+            assert_array_equal(kept[0], literal_kept(apart[0], n_units, np.ones(8), most))
+
+
 @EVERY
 @pytest.mark.parametrize("always", [False, True])
 def test_no_members_have_more_columns_than_is_said(name, always):

@@ -102,6 +102,37 @@ def test_of_a_sum_each_column_contributes_its_own_term_and_few_orders_are_drawn(
     assert sum(counted) <= 4 * (2 * module.FEWEST_PAIRS * 30 + 1) + 4
 
 
+def test_of_products_of_two_an_order_and_its_reverse_give_each_column_one_half():
+    """What joins before a column in one order joins after it in the other."""
+    rng = np.random.default_rng(4)
+    twice = np.triu(rng.normal(size=(20, 20)))
+    X, counted = rng.normal(size=(3, 20)), []
+
+    def predict(rows):
+        counted.append(len(rows))
+        return np.einsum("ni,ij,nj->n", rows, twice, rows)[:, None]
+
+    found = contributions(predict, X, np.zeros((1, 20)))
+    halves = X * (X @ (twice + twice.T)) / 2
+    assert_allclose(found.values[..., 0], halves, atol=1e-11)
+    assert_allclose(found.standard_error, 0.0, atol=1e-6)
+    assert sum(counted) == 3 * (2 * module.FEWEST_PAIRS * 19 + 1) + 1
+
+
+@pytest.mark.parametrize(("bend", "n_pairs"), [(0.05, 8), (0.5, 64), (1.5, 128)])
+def test_orders_are_drawn_until_the_errors_are_small_or_there_are_so_many(bend, n_pairs):
+    row, counted = np.random.default_rng(5).normal(size=(1, 16)), []
+
+    def predict(rows):
+        counted.append(len(rows))
+        return np.exp(bend * rows.sum(axis=1, keepdims=True))
+
+    found = contributions(predict, row, np.zeros((1, 16)))
+    assert sum(counted) == n_pairs * 2 * 15 + 2
+    small = module.SMALL_ERROR * np.abs(found.values).sum()
+    assert (found.standard_error.max() <= small) == (n_pairs < 128)
+
+
 def test_columns_that_are_not_looked_at_get_nothing_and_cost_nothing():
     X, typical = np.random.default_rng(2).normal(size=(2, 40)), np.zeros((1, 40))
     counted = []

@@ -1,35 +1,40 @@
-"""What every fused ensemble does once it has members and a fuser."""
+"""What every ensemble does once it has members and a fuser."""
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._blocks import quiet
 from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
-from covey._state import Array, Labels, OrAbsent, Record, Texts, Whole, names_array
+from covey._explanations import Explanations
+from covey._state import Array, Labels, OrAbsent, Record, Texts, Where, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
 from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
-from covey.members._explained import ExplainedRows
-from covey.tables._seen_columns import SeenColumns
+from covey.tables._columns import feature_names
+from covey.tables._reading import Reading
+from covey.tables._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from covey.inspection._changes import SmallestChange, WhatIf
+    from covey.inspection._contributions import Contributions
     from covey.reporting import Report
 
 
@@ -63,17 +68,41 @@ class _Measured(OrAbsent):
         return owner.importance_
 
 
-class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
-    """An estimator whose prediction is fused from members: what both tasks share.
+def classifies(estimator: Any) -> bool:
+    """Whether it is one of scikit-learn's classifiers."""
+    return isinstance(estimator, ClassifierMixin)
 
-    A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_predictions``; it may
-    apply ``_by_blocks`` to blocks of rows. The private methods take validated rows.
+
+def regresses(estimator: Any) -> bool:
+    """Whether it is one of scikit-learn's regressors."""
+    return isinstance(estimator, RegressorMixin)
+
+
+of_classes, of_numbers = available_if(classifies), available_if(regresses)
+
+
+class Ensemble(ABC):
+    """An estimator whose prediction is fused from members, of classes or of numbers.
+
+    A subclass is one of scikit-learn's estimators too, and its ``ClassifierMixin`` or
+    ``RegressorMixin`` says which: ``class Own(Ensemble, ClassifierMixin, BaseEstimator)``. It sets
+    ``fuser_`` in ``fit``, ``classes_`` where there are any, calls ``_keep_seen``, and writes
+    ``_check_rows`` and ``_predictions``; it may apply ``_by_blocks`` to blocks of rows. The
+    private methods take validated rows.
     """
 
+    classes_: Where("_classifies", Labels("C"))
     n_features_in_: Whole(1, 1 << 31, letter="F")
     feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
-    _seen_columns: OrAbsent(Record(SeenColumns))
-    _importance_of_columns: _Measured(Record(Importance))
+    # None of a model that was fitted before this was learnt.
+    _seen_columns: OrAbsent(Record(SeenColumns)) = None
+    # What columns are worth, or the rows by which it is measured when somebody asks for it.
+    _importance_of_columns: _Measured(Record(Importance)) = None
+    y_range_: OrAbsent(Array("2"))
+    # The most probable class is predicted, unless `decide` says otherwise.
+    decision_: Decision | None = None
+
+    _classifies = property(classifies)
 
     @abstractmethod
     def _check_rows(self, X: Any) -> Any:
@@ -89,14 +118,23 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
 
     def _member_values(self, X: Any) -> np.ndarray:
         """What the public method for the members' predictions returns."""
-        return self._predictions(X).values
+        P = self._predictions(X)
+        if self._classifies:
+            return P.values
+        return np.where(P.known, P.values[:, :, 0], np.nan)
 
     def _fused(self, X: Any) -> np.ndarray:
         return self._bounded(self.fuser_.fuse(self._predictions(X), X))
 
+    def _fused_log(self, X: Any) -> np.ndarray:
+        return self.fuser_.fuse_log(self._predictions(X), X)
+
     def _bounded(self, fused: np.ndarray) -> np.ndarray:
         """What is fused, within the range that numbers keep to."""
-        return fused
+        if not hasattr(self, "y_range_"):
+            return fused
+        # What is infinite is refused, not hidden.
+        return np.where(np.isfinite(fused), np.clip(fused, *self.y_range_), fused)
 
     def _importance(self, X: Any) -> np.ndarray:
         return self.fuser_.importance(self._predictions(X), X)
@@ -105,13 +143,58 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
         """The members' names."""
         return [f"member {k}" for k in range(1, len(self.estimators_) + 1)]
 
+    def _make_fuser(self, rule: str | Fuser) -> Fuser:
+        return (make_fuser if self._classifies else make_value_fuser)(rule)
+
     def __call__(self, X: Any) -> np.ndarray:
         """What a tool gets that wants a function of rows, such as ``shap.Explainer(flock, X)``.
 
         It is ``predict_proba`` of classes, and ``predict`` of numbers.
         """
-        classifies = isinstance(self, FusedClassifier)
-        return self.predict_proba(X) if classifies else self.predict(X)
+        return self.predict_proba(X) if self._classifies else self.predict(X)
+
+    # -- predict -----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest fused probability, or what `decide` has set; or the number.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predicted : ndarray of shape (n_samples,)
+            Numbers are finite, or are refused.
+        """
+        fused = self._by_blocks(self._fused, self._check_rows(X))
+        if self._classifies:
+            return returned(self.classes_[decided(self, fused)], X)
+        lost = np.flatnonzero(~np.isfinite(fused))
+        if len(lost):
+            raise ValueError(
+                f"What the members predict for row {lost[0]} of the {len(fused)} is NaN or "
+                "infinite; rescale what is far out in X or y, or give other members."
+            )
+        return returned(fused, X)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy of the fused decision, or with ``fuser="oracle"`` the oracle's; R^2 of numbers.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self, "fuser_")
+        if self.fuser_.needs_y:
+            return self.oracle_score(X, y, sample_weight)
+        return super().score(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
 
     # -- explain ---------------------------------------------------------------------------
 
@@ -126,6 +209,125 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
     def _columns_looked_at(self) -> np.ndarray:
         """Which features may move a prediction, (n_features,)."""
         return np.ones(self.n_features_in_, dtype=bool)
+
+    @property
+    def importance_(self) -> Importance | None:
+        """What the model loses where it does not know a column; None if no rows are known.
+
+        An `Importance`, measured on rows that folds held out; of models without folds on training
+        rows, when it is first asked for. Its ``rows`` say on which.
+        """
+        check_is_fitted(self)
+        if hasattr(self._importance_of_columns, "measured"):
+            self._importance_of_columns = self._importance_of_columns.measured(self)
+        return self._importance_of_columns
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The part of each column in all that is lost without one; sums to one, or is 0."""
+        found = self.importance_
+        if found is None:
+            raise AttributeError(
+                f"This {type(self).__name__} knows no rows to measure the importance of columns "
+                "by; use covey.inspection.column_importance(model, X, y)."
+            )
+        return found.share
+
+    def _keep_seen(
+        self,
+        X: Any,
+        weight: np.ndarray | None = None,
+        reading: Reading | None = None,
+    ) -> None:
+        """Learn what is typical of the columns of the rows that the model is fitted to."""
+        self.__dict__.pop("decision_", None)  # it was measured on the model of the last fit
+        if not all(X.shape):
+            return  # refused by whatever is fitted to it
+        names = feature_names(self)
+        self._seen_columns = seen_columns(X, names, weight=weight, reading=reading)
+
+    def _keep_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Keep some training rows, by which importance is measured when it is asked for."""
+        from covey.members._importance import TrainingSample
+
+        self._importance_of_columns = TrainingSample.of(X, y, weight)
+
+    def contributions(self, X: Any, *, background: Any = None) -> Contributions:
+        """How much each column moves the prediction of a row away from the average.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
+        background : array-like, sparse matrix or data frame, optional
+            Rows that show what is typical; by default what was learnt when the model was fitted.
+
+        Returns
+        -------
+        found : covey.inspection._contributions.Contributions
+            ``found.baseline + found.values.sum(axis=1)`` is the prediction.
+        """
+        from covey.inspection import contributions
+
+        return contributions(self, X, background=background)
+
+    def what_if(self, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
+        """What is predicted of a row as it is, and of one in which columns are changed.
+
+        Parameters
+        ----------
+        row : data frame or array with one row, Series, one-dimensional array or dict
+        changes : mapping from column to value
+            None is a gap.
+
+        Returns
+        -------
+        found : covey.inspection._changes.WhatIf
+            ``before``, ``after``, and how far each change ``moved`` it.
+        """
+        from covey.inspection import what_if
+
+        return what_if(self, row, changes)
+
+    def smallest_change(
+        self,
+        row: Any,
+        *,
+        to: Any = None,
+        fixed: Collection[Any] = (),
+        max_columns: int = 2,
+        background: Any = None,
+    ) -> SmallestChange | None:
+        """The smallest change of a row, of one column or two, that changes the answer.
+
+        Parameters
+        ----------
+        row : data frame or array with one row, Series, one-dimensional array or dict
+        to : class, or number of a regressor, optional
+            What is to be predicted; by default any class but that of now.
+        fixed : collection of columns, default=()
+            Columns that cannot change.
+        max_columns : {1, 2}, default=2
+        background : array-like, sparse matrix or data frame, optional
+            As for `contributions`.
+
+        Returns
+        -------
+        found : covey.inspection._changes.SmallestChange or None
+            None if no such change was found.
+        """
+        from covey.inspection import smallest_change
+
+        how = {"to": to, "fixed": fixed, "max_columns": max_columns, "background": background}
+        return smallest_change(self, row, **how)
+
+    def _with_reasons(
+        self, X: Any, decided: list[dict[str, Any]], top: int, background: Any
+    ) -> Explanations:
+        """Records of who decided, with what speaks for and against each decision before that."""
+        from covey.inspection import reasons
+
+        why = reasons(self, X, top=top, background=background)
+        return Explanations({**one, **other} for one, other in zip(why, decided, strict=True))
 
     def explain_fusion(self, X: Any, *, as_frame: bool = False) -> np.ndarray | DataFrame:
         """Who decided: the importance of each member for each row.
@@ -217,7 +419,8 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
             )
         P = self._predictions(X)
         weight = check_sample_weight(to_numpy(sample_weight), P.n_samples)
-        truth = self._encoded(P, to_numpy(y))
+        # A label that no member knows is one that all get wrong.
+        truth = P.encode(to_numpy(y), unknown="ignore")
         if isinstance(fuser, Oracle):
             return staged_oracle(fuser.right(P, truth), P.constant_members, weight)
         return self._stages(P, truth, X, weight, fuser)
@@ -228,55 +431,14 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
         """Scores (K,) of the first members under a fixed rule."""
         return stage_scores(fuser, P, truth, X, weight)
 
+    # -- classes -----------------------------------------------------------------------------
 
-def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a method of rows take Dask collections too, for which it returns lazy ones."""
-    names = list(signature(method).parameters)[2:]
-
-    @wraps(method)
-    def predict(self: Any, X: Any, *args: Any, **how: Any) -> Any:
-        if hasattr(X, "__dask_graph__"):
-            from covey.dask import lazily
-
-            return lazily(self, method.__name__, X, **dict(zip(names, args, strict=False)), **how)
-        return method(self, X, *args, **how)
-
-    return predict
-
-
-class FusedClassifier(ClassifierMixin, FusedEnsemble):
-    """A classifier whose decision is fused from members.
-
-    A subclass sets ``classes_`` and ``fuser_`` in ``fit`` and writes ``_check_rows`` and
-    ``_predictions``.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.FusedClassifier), flock.explain_fusion(X[:1])
-    (True, array([[0.5, 0.5]]))
-    """
-
-    classes_: Labels("C")
-    # The most probable class is predicted, unless `decide` says otherwise.
-    decision_: Decision | None = None
-
-    def _make_fuser(self, rule: str | Fuser) -> Fuser:
-        return make_fuser(rule, "fuser")
-
-    def _keep_seen(self, X: Any, *given: Any, **how: Any) -> None:
-        self.__dict__.pop("decision_", None)  # it was measured on the model of the last fit
-        super()._keep_seen(X, *given, **how)
-
-    def _fused_log(self, X: Any) -> np.ndarray:
-        return self.fuser_.fuse_log(self._predictions(X), X)
-
+    @of_classes
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of what ``predict_proba`` gives, without underflow where the rule allows."""
         return returned(self._by_blocks(self._fused_log, self._check_rows(X)), X)
 
+    @of_classes
     def predict_proba(self, X: Any) -> np.ndarray:
         """Fused probabilities of the classes.
 
@@ -291,16 +453,12 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         """
         return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest fused probability, or what `decide` has set, (n_samples,)."""
-        fused = self._by_blocks(self._fused, self._check_rows(X))
-        return returned(self.classes_[decided(self, fused)], X)
-
     @property
     def threshold_(self) -> float | None:
         """The probability from which on the class of ``decision_`` is predicted, or None."""
         return None if self.decision_ is None else self.decision_.threshold
 
+    @of_classes
     def decide(
         self,
         X: Any = None,
@@ -372,6 +530,7 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         """Codes, probabilities and weights of rows held out, and where they are from."""
         return None, None, None, None
 
+    @of_classes
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class, or the logarithm of each class's probability; finite.
 
@@ -381,6 +540,7 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         logs = np.where(np.isneginf(logs), np.log(np.finfo(np.float64).tiny), logs)
         return returned(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs, X)
 
+    @of_classes
     def member_probabilities(self, X: Any) -> np.ndarray:
         """What each member predicts, (n_samples, n_members, n_classes).
 
@@ -388,24 +548,7 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         """
         return self._by_blocks(self._member_values, self._check_rows(X))
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy of the fused decision; with ``fuser="oracle"``, of the oracle's.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        accuracy : float
-        """
-        check_is_fitted(self, "fuser_")
-        if self.fuser_.needs_y:
-            return self.oracle_score(X, y, sample_weight)
-        return super().score(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
-
+    @of_classes
     def oracle_score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of rows on which at least one member is right; it takes what ``score`` takes.
 
@@ -419,6 +562,7 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         """
         return float(self.staged_score(X, y, sample_weight, fuser="oracle")[-1])
 
+    @of_classes
     def gap_closed(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """How much of the way from equal weights to the oracle the fusion goes.
 
@@ -437,36 +581,7 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
             return float("nan")
         return (float(self.score(X, y, sample_weight)) - equal) / way
 
-    def _encoded(self, P: Predictions, y: np.ndarray) -> np.ndarray:
-        # A label that no member knows is one that all get wrong.
-        return P.encode(y, unknown="ignore")
-
-
-class FusedRegressor(RegressorMixin, FusedEnsemble):
-    """A regressor whose number is fused from the members' numbers.
-
-    A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_member_values``.
-
-    Examples
-    --------
-    >>> import covey
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleRegressor(2, random_state=0).fit(X, y)
-    >>> isinstance(flock, covey.members.FusedRegressor), flock.explain_fusion(X[:1])
-    (True, array([[0.5, 0.5]]))
-    """
-
-    y_range_: OrAbsent(Array("2"))
-
-    def _make_fuser(self, rule: str | Fuser) -> Fuser:
-        return make_value_fuser(rule)
-
-    @abstractmethod
-    def _member_values(self, X: Any) -> np.ndarray:
-        """What the members predict, as (n, K)."""
-
-    def _predictions(self, X: Any) -> Predictions:
-        return Predictions(self._member_values(X), names=self._names(), kind="value")
+    # -- numbers -----------------------------------------------------------------------------
 
     def _keep_y_range(self, low: float, high: float, n_rows: int) -> None:
         """Learn from the least and the greatest y of so many rows what numbers are predicted."""
@@ -475,30 +590,22 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
         least = low - margin if low < 0 else max(low - margin, 0.0)
         self.y_range_ = np.array([least, high + margin])
 
-    def _bounded(self, fused: np.ndarray) -> np.ndarray:
-        if not hasattr(self, "y_range_"):
-            return fused
-        # What is infinite is refused, not hidden.
-        return np.where(np.isfinite(fused), np.clip(fused, *self.y_range_), fused)
-
+    @of_numbers
     def member_predictions(self, X: Any) -> np.ndarray:
         """What each member predicts, (n_samples, n_members)."""
         return self._by_blocks(self._member_values, self._check_rows(X))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """What the members predict together, (n_samples,); finite, or it is refused."""
-        fused = self._by_blocks(self._fused, self._check_rows(X))
-        lost = np.flatnonzero(~np.isfinite(fused))
-        if len(lost):
-            raise ValueError(
-                f"What the members predict for row {lost[0]} of the {len(fused)} is NaN or "
-                "infinite; rescale what is far out in X or y, or give other members."
-            )
-        return returned(fused, X)
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """R^2 of the fused prediction; it takes what `FusedClassifier.score` takes."""
-        return super().score(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
+def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of rows take Dask collections too, for which it returns lazy ones."""
+    names = list(signature(method).parameters)[2:]
 
-    def _encoded(self, P: Predictions, y: np.ndarray) -> np.ndarray:
-        return P.encode(y)
+    @wraps(method)
+    def predict(self: Any, X: Any, *args: Any, **how: Any) -> Any:
+        if hasattr(X, "__dask_graph__"):
+            from covey.dask._lazy import lazily
+
+            return lazily(self, method.__name__, X, **dict(zip(names, args, strict=False)), **how)
+        return method(self, X, *args, **how)
+
+    return predict

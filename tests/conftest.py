@@ -1,0 +1,25 @@
+"""What `make test` leaves to `make test-slow` by rule; the rest is marked where it stands."""
+
+import pytest
+
+from covey.fusers import Fuser
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark tests in a browser, and checks of an estimator class that another one has had.
+
+    A test that is given a ``check`` runs in `make test` for the first estimator of each class
+    that its module names; fusers of one class are each a method of their own.
+    """
+    first = {}
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
+        given = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        if given.pop("check", None) is None or isinstance(given.get("fuser"), Fuser):
+            continue
+        kind = item.path, item.originalname, *map(type, given.values())
+        which = [id(value) for value in given.values()]
+        if first.setdefault(kind, which) != which:
+            item.add_marker("slow")
