@@ -1,8 +1,13 @@
 """What `make test` leaves to `make test-slow` by rule; the rest is marked where it stands."""
 
 import pytest
+from hypothesis import settings
 
 from covey.fusers import Fuser
+
+# On a busy machine anything may take its time.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @pytest.hookimpl(tryfirst=True)

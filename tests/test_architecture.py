@@ -154,11 +154,15 @@ MOST_CLASSES = {
     "CodeBookClassifier": 4,
     "DecorateClassifier": 4,
     "DiverseMaxEntClassifier": 3,
+    "FlockClassifier": 7,
+    "FlockRegressor": 7,
     "FusionClassifier": 7,
     "FusionRegressor": 7,
     "GeneralStackingClassifier": 7,
     "GeneralStackingRegressor": 7,
     "MultiviewClassifier": 2,
+    "SubsetEnsembleClassifier": 5,
+    "SubsetEnsembleRegressor": 5,
     "SubsetSearchClassifier": 4,
 }
 MOST_CLASSES_OF_A_FUSER = 6

@@ -40,7 +40,7 @@ def test_a_one_sided_limit_spends_all_of_the_risk_on_one_side():
     assert lower.low == pytest.approx(two_sided.low)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(1, 200), st.data(), st.floats(1e-6, 0.4))
 def test_each_limit_is_where_its_tail_is_half_of_the_risk(n, data, tail):
     errors = data.draw(st.integers(0, n))

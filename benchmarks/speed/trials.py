@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from threadpoolctl import ThreadpoolController
 
 import covey._core.algorithm1.rows as covey_rows
-import covey._core.search.search as covey_search
+import covey._core.search.plan as covey_plan
 from covey import FlockClassifier, SubsetEnsembleClassifier
 from covey._core.algorithm1.rows import RowBlock, in_memory
 from covey._core.algorithm1.settings import TrainingSettings
@@ -149,7 +149,7 @@ def memory_order():
 
 def precision():
     """The folds of a search in single and in double precision."""
-    init = covey_search.Search.__init__
+    init = covey_plan.SearchPlan.__init__
     for name in ("2310x19x7", "digits"):
         problem = problems.make(name)
         found = {}
@@ -158,11 +158,11 @@ def precision():
             def made(self, *args, single=single, **how):
                 init(self, *args, **{**how, "single": single})
 
-            covey_search.Search.__init__ = made
+            covey_plan.SearchPlan.__init__ = made
             start = time.perf_counter()
             flock = FlockClassifier(random_state=0).fit(problem.X, problem.y)
             found[single] = time.perf_counter() - start, problem.accuracy(flock)
-        covey_search.Search.__init__ = init
+        covey_plan.SearchPlan.__init__ = init
         print(
             f"folds in single precision, {name}: {found[True][0]:.1f} s, accuracy "
             f"{found[True][1]:.4f}; in double {found[False][0]:.1f} s, {found[False][1]:.4f}",

@@ -23,6 +23,11 @@ def test_too_few_rows_bound_nothing():
     assert upper_bound(np.arange(9.0), np.ones(9), 0.9) == 8.0
 
 
+def test_rounding_moves_no_bound():
+    """0.07 * 100 is more than 7 in floats."""
+    assert upper_bound(np.arange(99.0), np.ones(99), 0.07) == 6.0
+
+
 def test_a_weight_of_two_is_a_row_given_twice():
     scores, weight = np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 4.0])
     for level in (0.1, 0.3, 0.5, 0.7, 0.8):

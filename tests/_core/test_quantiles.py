@@ -54,3 +54,11 @@ def test_quantiles_by_sums_are_those_of_all_rows_together(n_blocks):
         for column, w in zip(values, weight, strict=True)
     ]
     assert_array_equal(found, expected)
+
+
+def test_rounding_moves_no_quantile():
+    """0.07 * 100 is more than 7 in floats."""
+    rows = MemoryBlocks([Part(WeightedRows(np.arange(100.0)[None], np.ones((1, 100))))])
+    ends = np.array([0.0]), np.array([99.0])
+    found = quantiles_by_sums(rows, Part.up_to, *ends, np.array([0.07, 0.29]))
+    assert_array_equal(found, [[6.0, 28.0]])

@@ -73,14 +73,14 @@ def test_gradient_equals_a_five_point_stencil():
         )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 10**6), st.sampled_from([0, 1, 1e3, 1e300]))
 def test_log_softmax_is_scipys_for_logits_of_any_size(seed, scale):
     logits = scale * np.random.default_rng(seed).standard_normal((4, 2, 7))
     np.testing.assert_allclose(log_softmax(logits), scipy_log_softmax(logits, axis=0))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 10**6))
 def test_weighted_accuracy_counts_what_argmax_hits_also_where_classes_tie(seed):
     rng = np.random.default_rng(seed)

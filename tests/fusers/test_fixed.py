@@ -52,7 +52,7 @@ def opinions(draw, n_classes=None, n_members=None):
     return P
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(opinions())
 @pytest.mark.parametrize("rule", UNWEIGHTED + POSITIVE, ids=repr)
 def test_rows_sum_to_one_and_member_order_does_not_matter(rule, P):
@@ -66,14 +66,14 @@ def test_rows_sum_to_one_and_member_order_does_not_matter(rule, P):
     assert_allclose(rule.importance(P[:, order]), rule.importance(P)[:, order], atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(opinions())
 def test_k_of_n_with_k_equal_one_is_or_and_with_n_is_and(P):
     assert_allclose(KOfN(1).fuse(P), Or().fuse(P))
     assert_allclose(KOfN(P.shape[1]).fuse(P), And().fuse(P))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(opinions(n_classes=2), st.integers(0, 1))
 def test_with_two_classes_or_is_the_largest_and_and_the_smallest(P, positive):
     assert_allclose(Or(positive).fuse(P)[:, positive], P[:, :, positive].max(axis=1))
@@ -83,13 +83,13 @@ def test_with_two_classes_or_is_the_largest_and_and_the_smallest(P, positive):
     assert_allclose(KOfN(k, positive).fuse(P)[:, positive], expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(opinions(n_classes=2, n_members=5))
 def test_k_of_n_with_the_middle_k_is_the_binary_majority(P):
     assert_array_equal(KOfN(3).fuse(P).argmax(axis=1), Majority().fuse(P).argmax(axis=1))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(opinions(n_classes=4))
 def test_with_more_classes_acceptance_counts_votes(P):
     k = 2
@@ -110,7 +110,7 @@ def test_with_more_classes_acceptance_counts_votes(P):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(opinions(), st.integers(0, 100))
 def test_a_weight_of_two_is_a_member_twice(P, seed):
     weights = np.random.default_rng(seed).integers(1, 4, P.shape[1])
@@ -121,7 +121,7 @@ def test_a_weight_of_two_is_a_member_twice(P, seed):
     assert_allclose(KOfN(k, weights=weights).fuse(P), KOfN(k).fuse(repeated), atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(opinions())
 def test_order_rules_are_numpys_statistics(P):
     def normalised(statistic):
@@ -276,7 +276,7 @@ def test_a_class_that_a_member_never_saw():
     assert_allclose(Borda().fuse(P), [[0.0, 0.0, 1.0]])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(opinions(n_classes=4), st.integers(0, 10**6))
 def test_members_abstain_on_classes_that_they_never_saw(values, seed):
     rng = np.random.default_rng(seed)
@@ -308,7 +308,7 @@ def test_members_abstain_on_classes_that_they_never_saw(values, seed):
             assert_allclose(found, wanted, atol=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(opinions(n_classes=3), st.integers(0, 1000))
 def test_oracle_is_right_exactly_where_some_member_is(P, seed):
     y = np.random.default_rng(seed).integers(0, 3, len(P))

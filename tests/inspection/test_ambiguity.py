@@ -24,7 +24,7 @@ def normalized(logits):
     return p / p.sum(axis=2, keepdims=True)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(LOGITS, SHARES, arrays(np.int64, 4, elements=st.integers(0, 4)))
 def test_eq_10_gains_the_logarithm_of_its_normalizer_whatever_the_label(logits, shares, codes):
     p = np.maximum(normalized(logits), 1e-15)
@@ -37,7 +37,7 @@ def test_eq_10_gains_the_logarithm_of_its_normalizer_whatever_the_label(logits, 
     assert_allclose(mean - fused, -np.log(z), atol=1e-9)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(LOGITS, SHARES, arrays(np.int64, 4, elements=st.integers(0, 4)))
 def test_a_mixture_is_no_worse_than_its_members_on_average(logits, shares, codes):
     p = np.maximum(normalized(logits), 1e-15)

@@ -213,7 +213,7 @@ def test_sparse_rows_are_explained_like_dense_ones():
 # -- and are what they should be ------------------------------------------------------------------
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 100))
 def test_a_linear_regression_contributes_slope_times_distance(seed):
     rng = np.random.default_rng(seed)

@@ -58,7 +58,7 @@ def test_every_measure_is_its_definition_in_loops_whatever_the_blocks(
         assert found[name] == pytest.approx(value, abs=1e-10)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(loops.flocks(), st.randoms(use_true_random=False))
 def test_the_order_of_members_does_not_matter_and_nothing_is_nan(case, random):
     P, _, y, weight = case

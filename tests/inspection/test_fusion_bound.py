@@ -46,7 +46,7 @@ def test_limits_hold_for_new_rows_as_often_as_they_promise(circles):
     assert np.mean(np.array(limits) < losses.mean()) <= 0.1
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.lists(st.floats(0, 3), min_size=1, max_size=50),
     st.floats(0.001, 0.5),

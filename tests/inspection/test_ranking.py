@@ -27,7 +27,7 @@ def columns(rows):
     return y, p / 5
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ROWS)
 def test_area_and_precision_are_scikit_learns(rows):
     y, p = columns(rows)
@@ -37,7 +37,7 @@ def test_area_and_precision_are_scikit_learns(rows):
     assert 0 <= found.area.low <= found.area.value + 1e-12 <= found.area.high + 2e-12 <= 1 + 3e-12
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ROWS, st.floats(0, 1))
 def test_counts_at_a_threshold_are_those_of_a_loop(rows, threshold):
     y, p = columns(rows)
@@ -49,7 +49,7 @@ def test_counts_at_a_threshold_are_those_of_a_loop(rows, threshold):
     assert found.found.value == pytest.approx(sum(called) / y.sum())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(ROWS, st.floats(0.01, 1))
 def test_threshold_that_finds_a_share_makes_no_more_alarms_than_it_must(rows, share):
     y, p = columns(rows)

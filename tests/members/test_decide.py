@@ -72,7 +72,7 @@ def test_every_ensemble_decides_by_a_threshold_and_by_costs(model):
     np.testing.assert_array_equal(model.predict(X), model.classes_[before.argmax(axis=1)])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.floats(0, 1), min_size=1, max_size=9),
     st.tuples(*[st.floats(0.01, 100)] * 2),

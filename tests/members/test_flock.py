@@ -24,7 +24,6 @@ import covey._core.search.search as search
 import covey.members._searched_flock as _searched_flock
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
 from covey._core.search.cross_fit import CrossFit
-from covey._core.search.optimum import Optimum
 from covey._folds import make_folds
 
 
@@ -125,7 +124,7 @@ def test_members_say_what_the_ensemble_says_of_them(fitted, iris):
 
 
 def test_a_member_outside_its_subset_does_not_look(monkeypatch):
-    monkeypatch.setitem(FlockClassifier._fixed, "flip_probability", 0.3)
+    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.3)
     X, y = make_classification(200, 12, n_informative=4, random_state=0)
     model = flock(effort="fast").fit(X, y)
     assert not model.support_.all()
@@ -226,24 +225,6 @@ def test_sparse_rows_are_searched_without_ramps():
     line = LogisticRegression().fit(X[:200], y[:200])
     ours, theirs = (log_loss(y[200:], one.predict_proba(X[200:])) for one in (model, line))
     assert ours < theirs
-
-
-@pytest.mark.parametrize("option", ["fit_intercept", "scale_features"])
-def test_works_without_intercept_or_scaling(iris, option, monkeypatch):
-    X, y = iris
-    monkeypatch.setitem(FlockClassifier._fixed, option, False)
-    model = flock().fit(X, y)
-    line = LogisticRegression(max_iter=1000).fit(X, y)
-    assert model.cv_results_["log_loss"].min() < log_loss(y, line.predict_proba(X))
-    if option == "fit_intercept":
-        assert not model.member_intercept_.any()
-    else:
-        # The units of X matter to the penalty then.
-        assert (model.scale_ == 1).all()
-        moved = flock(effort="fast").fit(100 * X, y).predict_proba(100 * X)
-        assert np.abs(moved - flock(effort="fast").fit(X, y).predict_proba(X)).max() > 0.1
-    said = np.stack([member.predict_proba(X) for member in model.estimators_], axis=1)
-    assert_allclose(model.member_probabilities(X), said, rtol=1e-10)
 
 
 def test_alpha_is_the_only_penalty_if_given(iris):
@@ -423,8 +404,10 @@ def test_what_has_no_meaning_is_refused_with_the_reason(fitted, iris):
 def test_it_says_how_far_it_is(iris, capsys):
     flock(verbose=1).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 7
-    assert "3 candidates of 1 members on features" in lines[0]
+    assert len(lines) == 8
+    assert "will try one member on features, 3 penalties; one member on ramps" in lines[0]
+    assert "3 members on features with a gate on ramps, 1 penalty" in lines[0]
+    assert "3 candidates of 1 members on features" in lines[1]
     assert "what is selected, on all rows" in lines[-1]
 
 
@@ -469,8 +452,8 @@ def test_a_gate_reports_whom_it_asks(fuser):
 
 
 def test_feature_groups_stay_whole(monkeypatch):
-    monkeypatch.setitem(FlockClassifier._fixed, "flip_probability", 0.3)
-    monkeypatch.setitem(FlockClassifier._fixed, "subset_penalty", 0.01)
+    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.3)
+    monkeypatch.setitem(_searched_flock._STARTS, "subset_penalty", 0.01)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(100, 6))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] > 0
@@ -625,12 +608,11 @@ def test_a_feature_that_only_a_gate_sees_is_important():
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """Lets `Optimum`, or a method of `CrossFit`, be interrupted when called for the nth time."""
+    """Lets a method of `CrossFit` be interrupted when called for the nth time."""
 
     def at(name, number):
         calls = []
-        of = Optimum if name == "__call__" else CrossFit
-        method = getattr(of, name)
+        method = getattr(CrossFit, name)
 
         def counted(*args, **kwargs):
             calls.append(name)
@@ -638,7 +620,7 @@ def interrupted(monkeypatch):
                 raise KeyboardInterrupt
             return method(*args, **kwargs)
 
-        monkeypatch.setattr(of, name, counted)
+        monkeypatch.setattr(CrossFit, name, counted)
 
     return at
 
@@ -646,7 +628,7 @@ def interrupted(monkeypatch):
 def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, monkeypatch):
     whole = flock(n_estimators=3).fit(*noisy)
     monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
-    interrupted("__call__", 12)
+    interrupted("_optimum", 12)
     with pytest.warns(UserWarning, match="Interrupted: [12] of 6 families"):
         model = flock(n_estimators=3).fit(*noisy)
     n_known = len(model.cv_results_["weight"])
@@ -656,11 +638,11 @@ def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, mon
 
 
 def test_nobody_gets_a_part_of_a_search_unasked(noisy, interrupted, monkeypatch):
-    interrupted("__call__", 12)
+    interrupted("_optimum", 12)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
     monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
-    interrupted("__call__", 1)
+    interrupted("_optimum", 1)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
 

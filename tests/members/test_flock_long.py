@@ -436,9 +436,9 @@ def test_what_a_fold_holds_out_teaches_it_nothing(table):
     starts = []
     init = CrossFit.__init__
 
-    def noted(self, rows, columns, trainer, plan, known=None):
-        starts.append((plan.n_parts, len(known or ())))
-        init(self, rows, columns, trainer, plan, known)
+    def noted(self, stage, columns, trainer, plan, known, *how):
+        starts.append((len(stage.rung.folds), len(known)))
+        init(self, stage, columns, trainer, plan, known, *how)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CrossFit, "__init__", noted)

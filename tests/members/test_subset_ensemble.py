@@ -94,7 +94,7 @@ def test_integer_weights_equal_repetition(noisy, parameters):
     assert_same_model(weighted, repeated, atol=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.integers(1, 5), st.floats(0, 1), st.booleans())
 def test_oracle_is_never_below_any_member(seed, n_classes, n_members, p_lambda, printed):
     rng = np.random.default_rng(seed)

@@ -21,6 +21,7 @@ from covey import FlockRegressor, SubsetEnsembleRegressor
 from covey.fusers import Mean, Median, Predictions
 from covey.fusers._fixed import make_fuser
 from covey.inspection import CoSelectionDisplay, ImportanceDisplay
+from covey.members import _searched_flock
 from covey.members._held_out import held_out_rows
 from covey.members._member import LinearRegressionMember
 
@@ -76,7 +77,7 @@ def standardised_ridge(X, y, alpha):
     "options", [{"effort": "fast"}, {"fuser": "mean", "flip_probability": 0}], ids=str
 )
 def test_one_member_without_flips_is_ridge(diabetes, options, monkeypatch):
-    monkeypatch.setitem(FlockRegressor._fixed, "flip_probability", 0)
+    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.0)
     X, y = diabetes
     flock = regressor(n_estimators=1, alpha=0.05, random_state=0, **options).fit(X, y)
     expected = standardised_ridge(X, y, 0.05).predict(X)

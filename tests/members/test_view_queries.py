@@ -96,7 +96,7 @@ def test_a_view_that_a_row_lacks_disagrees_with_none(fused):
 PROBABILITIES = arrays(np.float64, (5, 3, 2), elements=st.floats(0.01, 1))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(PROBABILITIES, arrays(np.bool_, (5, 3)))
 def test_contention_is_two_present_views_with_different_classes(values, present):
     p = values / values.sum(axis=2, keepdims=True)

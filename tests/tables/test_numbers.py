@@ -43,7 +43,7 @@ def test_written_numbers_are_read(name):
             assert reading.form.numbers(pa.array([text, None])).to_pylist() == [number, None]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(-(10**9), 10**9).map(lambda cents: cents / 100), min_size=3, max_size=20),
     st.sampled_from([("", ""), ("$", ""), ("", " €"), ("", "%"), ("CHF ", ""), ("", " kg")]),

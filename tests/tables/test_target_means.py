@@ -55,3 +55,73 @@ def test_folds_keep_groups_together_and_numbers_of_any_size_are_encoded():
     table = TargetMeans(1e149 * Y - 3e148, None, ONES, 0).table(CODES, 30)
     assert np.isfinite(table).all()
     assert table[:15].mean() > table[15:30].mean()
+
+
+def literal(codes, values, weight, n_levels):
+    """Means of categories drawn to that of all rows, by the variance within over that between."""
+    mean = np.average(values, weights=weight)
+    counts = np.bincount(codes, weight, n_levels)
+    known = [level for level in range(n_levels) if counts[level] > 0]
+    means = {
+        level: np.average(values[codes == level], weights=weight[codes == level])
+        for level in known
+    }
+    n_rows = counts.sum()
+    within = sum(
+        weight[codes == level] @ (values[codes == level] - means[level]) ** 2 for level in known
+    ) / (n_rows - len(known))
+    between = sum(counts[level] * (means[level] - mean) ** 2 for level in known)
+    between -= (len(known) - 1) * within
+    between /= n_rows - (counts**2).sum() / n_rows
+    strength = max(within / between, 1.0) if between > 0 else np.inf
+    drawn = [mean + counts[k] / (counts[k] + strength) * (means[k] - mean) for k in known]
+    found = np.full(n_levels + 1, mean)
+    found[known] = drawn
+    return found
+
+
+@pytest.mark.parametrize("spread", [0.3, 30.0])
+def test_means_are_drawn_by_how_little_categories_know(spread):
+    rng = np.random.default_rng(1)
+    codes, weight = rng.integers(0, 8, 60), rng.integers(0, 3, 60).astype(float)
+    y = spread * codes + rng.normal(size=60)
+    used = weight > 0
+    centered = y - np.average(y, weights=weight)
+    centered /= np.sqrt(np.average(centered**2, weights=weight))
+    # A weight of values has no unit: they sum to the number of rows that have one.
+    expected = literal(codes, centered, weight * (used.sum() / weight.sum()), 9)
+    for unit in (1.0, 1e-7):
+        found = TargetMeans(1e3 + 10 * y, None, unit * weight, 0).table(codes, 9)
+        np.testing.assert_allclose(found[:, 0], expected, atol=1e-9)
+    shares = literal(CODES, Y.astype(float), ONES, 30)
+    table = TargetMeans(Y, CLASSES, ONES, 0).table(CODES, 30)
+    np.testing.assert_allclose(1 / (1 + np.exp(-table[:, 0])), shares)
+
+
+def test_rows_without_weight_change_nothing():
+    weight = (np.arange(300) % 3 > 0).astype(float)
+    used = weight > 0
+    encoded = TargetMeans(Y, CLASSES, weight, 0).out_of_fold(CODES, 30)
+    without = TargetMeans(Y[used], CLASSES, ONES[used], 0).out_of_fold(CODES[used], 30)
+    np.testing.assert_allclose(encoded[used], without)
+
+
+def test_the_encoding_of_a_row_does_not_know_the_targets_of_its_group():
+    groups, codes = np.arange(300) // 6, CODES.copy()
+    codes[:6] = 0
+    turned = Y.copy()
+    turned[1:6] = 1 - Y[1:6]
+    # So that the mean of all rows stays.
+    others = np.flatnonzero((codes == 20) | (codes == 21) | (codes == 22))
+    excess = int(turned.sum() - Y.sum())
+    back = others[turned[others] == (excess > 0)][: abs(excess)]
+    turned[back] = 1 - turned[back]
+    assert turned.sum() == Y.sum()
+
+    def changed(groups):
+        one, other = (
+            TargetMeans(y, CLASSES, ONES, 0, groups).out_of_fold(codes, 30)[0] for y in (Y, turned)
+        )
+        return abs(one - other).max()
+
+    assert changed(groups) < 0.05 < 0.2 < changed(None)

@@ -34,7 +34,6 @@ _CHANGES: dict[Method, int | None] = {
     SearchBlock.set_weight_unit: 0,
     SearchBlock.standardize: 1,
     SearchBlock.set_folds: 0,
-    SearchBlock.assign_folds: 0,
     SearchBlock.set_totals: 2,
     SearchBlock.begin_growing: 1,
     SearchBlock.predict_held_out: None,
@@ -75,6 +74,9 @@ class ReplayLog:
                 self._drop(lambda called, of: called is method and of[:n_identifying] == same)
             if method is SearchBlock.begin_growing:
                 self._drop(lambda called, of: called is SearchBlock.grown and of[0] == args[0])
+            elif method is SearchBlock.set_folds:
+                grows = SearchBlock.begin_growing, SearchBlock.grown
+                self._drop(lambda called, _: called in grows)
         else:
             return
         self.calls.append((method, _copied(args)))

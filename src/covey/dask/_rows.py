@@ -312,8 +312,8 @@ class DaskRows:
                 # The only row of a class is always fitted on, which matters to no penalty.
                 warnings.simplefilter("ignore")
                 folds = self.folds(N_FOLDS, seed, 1)
-            rows.broadcast(SearchBlock.assign_folds, folds, 1)
-            n_folds = folds.n_parts
+            rows.broadcast(SearchBlock.set_folds, folds, 1)
+            n_folds = len(folds)
         of_all = Kind("features", GATE, gate.pool, folds=False, single=False)
         of_folds = Kind("features", GATE, gate.pool, folds=True, single=False)
         return GateSums(

@@ -587,13 +587,13 @@ def head_of(measure: str) -> str:
     return _MEASURES[measure][0]
 
 
-def score_text(score: Score, measure: str) -> str:
+def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
     """A measure with its interval, for people to read."""
     limits, show = score.get(measure), _MEASURES[measure][1]
     if math.isnan(limits.value):
         return "-"
     text = show(limits.value)
-    if not math.isfinite(limits.low) or limits.low == limits.high:
+    if not with_interval or not math.isfinite(limits.low) or limits.low == limits.high:
         return text
     if text.endswith("%"):
         low, high = (f"{100 * limit:.1f}".replace("-0.0", "0.0") for limit in limits[1:])

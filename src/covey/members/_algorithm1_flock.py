@@ -11,16 +11,18 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from covey import _state as stored
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import AccuracyHistory, LossHistory
 from covey._core.arrays import to_host
 from covey._core.basis import Basis
 from covey._state import refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Gate
-from covey.members._linear_flock import LinearFlock, ScaledColumns
+from covey.members._linear_flock import LinearFlock
 from covey.members._stored import check_fuser
 from covey.members._training_rows import TrainingRows
 
+_TEMPERATURE = 0.01
 # No coefficient is larger.
 _LARGEST = 1e200
 
@@ -38,10 +40,15 @@ class GrownMember:
     failure: stored.OrNone(stored.Text())  # how its training failed
 
 
-class Algorithm1Flock(ScaledColumns, LinearFlock):
+class Algorithm1Flock(LinearFlock):
     """What `SubsetEnsembleClassifier` and `SubsetEnsembleRegressor` share."""
 
     fuser: stored.Parameter(Fuser)
+    _usable: stored.Flags("D")
+    mean_: stored.Array("D")
+    scale_: stored.Array("D", low=1e-200)
+    _means: stored.Array("D")
+    _member_means: stored.OrAbsent(stored.Array("K C"))
     _grown: stored.Stacked(GrownMember, "R")
     n_estimators_: stored.Whole(1, "R", letter="K")
     _member_shares: stored.Array("K", low=0)
@@ -51,7 +58,7 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
 
     def _restored(self) -> None:
         self._check_width("mean", len(self.mean_))
-        kind = LossHistory if self._numeric else AccuracyHistory
+        kind = LossHistory if not self._classifies else AccuracyHistory
         own = all(isinstance(one.history, kind | None) for one in self._grown)
         refuse("grown", "has histories of another target.", own)
         shares = self._member_shares
@@ -61,16 +68,36 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
         for name in ("member_coef_", "member_intercept_"):
             largest = np.abs(getattr(self, name)).max(initial=0.0)
             refuse(name, "is not finite.", largest <= _LARGEST, too_large=True)
-        check_fuser(self.fuser_, lambda fuser: self._example(), len(self.mean_))
+        check_fuser(self.fuser_, lambda fuser: self._target.example(self), len(self.mean_))
 
     def _check_parameters(self) -> None:
-        self._check_settings()
-        check_size_parameters(self)
-        if self._numeric:
+        rates = ("auto", "constant", "newton") if self._classifies else ("auto",)
+        check_number(self.n_estimators, "n_estimators", low=1, whole=True)
+        check_number(self.flip_probability, "flip_probability", low=0, high=1)
+        if isinstance(self.learning_rate, str):
+            check_choice(self.learning_rate, "learning_rate", rates)
+        else:
+            check_number(self.learning_rate, "learning_rate", low=0, closed="neither")
+        check_number(self.tol, "tol", finite=False)
+        if not (self.n_iter_no_change is None and self._classifies):
+            check_number(self.n_iter_no_change, "n_iter_no_change", low=1, whole=True)
+        check_number(self.max_iter, "max_iter", low=1, whole=True)
+        check_number(self.init_scale, "init_scale", low=0)
+        check_choice(self.acceptance, "acceptance", ("greedy", "metropolis"))
+        if self.temperature is not None:
+            check_number(self.temperature, "temperature", low=0, closed="neither")
+        check_number(self.subset_penalty, "subset_penalty", low=0)
+        self._target.check_loss(self)
+        if self.select_size is not None:
+            check_choice(self.select_size, "select_size", ("train", "validation"))
+        check_number(
+            self.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"
+        )
+        if not self._classifies:
             check_number(self.alpha, "alpha", low=0)
         fuser = self._make_fuser(self.fuser)
         gated = self._refines(fuser)
-        if gated and self._numeric:
+        if gated and not self._classifies:
             fuser.check_numbers()
         elif gated and self.loss != "log":
             raise ValueError(
@@ -88,10 +115,24 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
                 "use warm_start=False, or a fuser other than a gate."
             )
 
+    def _settings(self) -> TrainingSettings:
+        """How a member is trained."""
+        return TrainingSettings(
+            learning_rate=self.learning_rate,
+            tol=float(self.tol),
+            patience=self.n_iter_no_change,
+            max_iter=int(self.max_iter),
+            init_scale=float(self.init_scale),
+            acceptance=self.acceptance,
+            temperature=_TEMPERATURE if self.temperature is None else float(self.temperature),
+            subset_penalty=float(self.subset_penalty),
+            **self._target.growth(self),
+        )
+
     def _check_fuser(self, fuser: Fuser, groups: Any) -> None:
         check_fixed_size(self.select_size, self.fuser, fuser)
         if groups is not None:
-            search = "FlockRegressor" if self._numeric else "FlockClassifier"
+            search = "FlockRegressor" if not self._classifies else "FlockClassifier"
             raise ValueError(
                 "groups keeps rows together in the folds of a search, but "
                 f"{type(self).__name__} has none; use {search}, or leave groups out."
@@ -104,17 +145,13 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
     def _max_tasks(self) -> int:
         return self.n_estimators - len(self._grown)
 
-    def _optimizer(self) -> dict[str, Any]:
-        """Given its subset, a member of values is taken to the minimum of its loss."""
-        return {"alpha": float(self.alpha), "finish": int(self.max_iter)}
-
     def _fit_rows(
         self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
     ) -> Fuser:
         learns = fuser.learns and not self._refines(fuser)
         if learns or self.select_size == "validation":
             rows.hold_out(self.validation_fraction, self._seed)
-        if not (self._grown or self._numeric):
+        if self._classifies and not self._grown:
             self._set_scale(*rows.moments())
         self._grow(rows, fuser, context, given)
         if self.select_size is not None:
@@ -126,7 +163,7 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
             fuser.fit(self._predictions(X), y, X, weight)
         else:
             # A fixed rule learns nothing, but still checks that it suits these members.
-            fuser.fit(self._example())
+            fuser.fit(self._target.example(self))
         return fuser
 
     def _grow(self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]) -> None:
@@ -174,13 +211,13 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
             int(grown.n_iter[0]),
             float(np.abs(grown.criterion[0])),
             grown.history[0],
-            self._failure(grown),
+            self._target.failure(self, grown),
         )
 
     def _show(self, number: int, seconds: float) -> None:
         if self.verbose:
             member = self._grown[-1]
-            measure = "weighted loss" if self._numeric else "weighted accuracy"
+            measure = "weighted loss" if not self._classifies else "weighted accuracy"
             print(
                 f"[{type(self).__name__}] member {number + 1}/{self.n_estimators}: "
                 f"{member.n_iter} steps, {measure} {member.score:.4f}, "
@@ -261,15 +298,6 @@ def check_fixed_size(select_size: str | None, rule: str | Fuser, fuser: Fuser) -
             f"select_size={select_size!r} compares flocks of different sizes under a "
             f"fixed rule, but fuser={rule!r} learns; use select_size=None."
         )
-
-
-def check_size_parameters(estimator: Any) -> None:
-    """Check ``select_size`` and ``validation_fraction``."""
-    if estimator.select_size is not None:
-        check_choice(estimator.select_size, "select_size", ("train", "validation"))
-    check_number(
-        estimator.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"
-    )
 
 
 def check_warm_start(flock: Any) -> None:

@@ -98,11 +98,11 @@ class Ensemble(ABC):
     _seen_columns: OrAbsent(Record(SeenColumns)) = None
     # What columns are worth, or the rows by which it is measured when somebody asks for it.
     _importance_of_columns: _Measured(Record(Importance)) = None
-    y_range_: OrAbsent(Array("2"))
+    y_range_: Where("_regresses", OrAbsent(Array("2")))
     # The most probable class is predicted, unless `decide` says otherwise.
     decision_: Decision | None = None
 
-    _classifies = property(classifies)
+    _classifies, _regresses = property(classifies), property(regresses)
 
     @abstractmethod
     def _check_rows(self, X: Any) -> Any:

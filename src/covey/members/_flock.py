@@ -5,23 +5,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Bunch
 
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
 from covey._state import OrAbsent, Record
 from covey.members._calibrated import CONFIDENCE, IntervalCalibration, SetCalibration
-from covey.members._class_flock import ClassFlock
 from covey.members._ensemble import accepts_dask
 from covey.members._given import Classifiers, Regressors
 from covey.members._mixed_flock import MixedFlock
-from covey.members._value_flock import ValueFlock
 
 
-class FlockClassifier(MixedFlock, ClassFlock):
+class FlockClassifier(MixedFlock, ClassifierMixin, BaseEstimator):
     """A few groups of linear members on feature subsets of their own, found by a search.
 
     Members are trained as in `SubsetEnsembleClassifier`, by Algorithm 1 of Gupta, Audhkhasi and
@@ -134,8 +133,9 @@ class FlockClassifier(MixedFlock, ClassFlock):
         X is for the CPU. Fitted attributes are NumPy's; the methods that predict return tensors
         for tensors under scikit-learn's ``array_api_dispatch``.
     verbose : int, default=0
-        With 1, prints a line for each family of candidates, and where one takes long its
-        iterations. scikit-learn's progress bar works too, where the installed version has it:
+        With 1, prints what will be tried, a line for each family of candidates, and where one
+        takes long its iterations. scikit-learn's progress bar works too, where the installed
+        version has it:
         ``set_callbacks(sklearn.callback.ProgressBar())``. Who interrupts a fit at a prompt or in a
         notebook gets the best flock so far, with a warning.
 
@@ -291,14 +291,6 @@ class FlockClassifier(MixedFlock, ClassFlock):
     calibration_: OrAbsent(Record(SetCalibration, "C"))
 
     _models = Classifiers
-    _calibration = SetCalibration
-    _fixed: ClassVar = {
-        **MixedFlock._fixed,
-        "tol": 0.0,
-        "loss": "log",
-        "focal_gamma": 2.0,
-        "reweighting": "mean_probability",
-    }
 
     def __init__(
         self,
@@ -468,7 +460,7 @@ class FlockClassifier(MixedFlock, ClassFlock):
         return known.label, known.probabilities, known.weight, known.source
 
 
-class FlockRegressor(MixedFlock, ValueFlock):
+class FlockRegressor(MixedFlock, RegressorMixin, BaseEstimator):
     r"""A few groups of linear regressors on feature subsets of their own, found by a search.
 
     The regression sibling of `FlockClassifier`. Members are trained as in
@@ -590,8 +582,6 @@ class FlockRegressor(MixedFlock, ValueFlock):
     calibration_: OrAbsent(Record(IntervalCalibration))
 
     _models = Regressors
-    _calibration = IntervalCalibration
-    _fixed: ClassVar = {**MixedFlock._fixed, "tol": 1e-4}
 
     def __init__(
         self,

@@ -166,7 +166,7 @@ def flock_summary(
         if room < (len(shown) + 1 < len(weights)):
             break
         shown[int(k)] = lines
-    what = "what y does" if flock._numeric else "which class gains"
+    what = "which class gains" if flock._classifies else "what y does"
     legend = f"member, weight, {noun}s ({what} with more of each), where it is asked:"
     text = [_counts(flock, origins), *needs, legend]
     text += [line for k in sorted(shown) for line in shown[k]]
@@ -279,7 +279,7 @@ def _direction(flock: Any, effect: Effect) -> str:
     """What more of a feature does to a prediction, with a place for its name."""
     if effect.bends:
         return "bends with {}"
-    if flock._numeric:
+    if not flock._classifies:
         return "rises with {}" if effect.rise[0] > 0 else "falls with {}"
     highest, lowest = effect.rise.argmax(), effect.rise.argmin()
     # Of three classes one may be spoken against, without a word about the other two.

@@ -46,7 +46,7 @@ def decisions(
     columns = flock.basis_.rows(X.toarray() if hasattr(X, "toarray") else X) - flock._column_mean
     importance = flock._by_blocks(flock._importance, X)
     values = flock._by_blocks(flock._member_values, X)
-    contrast = flock._contrast()
+    contrast, target = flock._contrast(), flock._target
     of_columns = feature_shares(flock.basis_)
     if names is None:
         names, shares = feature_names(flock), of_columns
@@ -54,7 +54,8 @@ def decisions(
         shares = of_columns @ shares
     strongest = _strongest(flock, names, shares)
     records = [
-        {**flock._decided(fused), "members": []} for fused in flock._by_blocks(flock._fused, X)
+        {**target.decided(flock, fused), "members": []}
+        for fused in flock._by_blocks(flock._fused, X)
     ]
     if hasattr(flock, "_member_means"):
         found = flock._by_blocks(lambda rows: _gate_shares(flock, rows), X)
@@ -68,10 +69,11 @@ def decisions(
         rows = np.flatnonzero((weight > LEAST_WEIGHT) | (rank == 0))
         if not len(rows):
             break
-        decided, code = zip(*map(flock._decision, values[rows, member[rows]]), strict=True)
+        found = (target.decision(flock, one) for one in values[rows, member[rows]])
+        decided, code = zip(*found, strict=True)
         push = (contrast[member[rows], code] * columns[rows]) @ shares
         for row, own, pushes in zip(rows, decided, push, strict=True):
-            reasons = because(pushes, names, top, either_way=flock._numeric)
+            reasons = because(pushes, names, top, either_way=not flock._classifies)
             records[row]["members"].append(
                 {
                     "member": int(member[row]) + 1,
@@ -170,7 +172,7 @@ def flock_table(flock: Any, origins: Origins | None = None) -> str:
     heads = ("member", "group", "weight", noun, "the heaviest")
     head = "".join(f"<th>{name}</th>" for name in heads)
     title = f"{flock.n_estimators_} members"
-    if not flock._numeric:
+    if flock._classifies:
         title += f", {len(flock.classes_)} classes"
     return (
         f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"

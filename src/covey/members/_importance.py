@@ -120,7 +120,7 @@ def importance_on_folds(
     sizes = np.zeros(len(units))
     for one in models.get(LINEAR, ()):
         # What all classes have in common moves none of them.
-        shared = 0.0 if flock._numeric else one.coef.mean(axis=1, keepdims=True)
+        shared = one.coef.mean(axis=1, keepdims=True) if flock._classifies else 0.0
         moved = np.abs(one.coef - shared)
         total = np.einsum("kcp,p->p", moved, one.column_scale)
         total += np.abs(one.gate_coef * one.column_scale).sum(axis=0)
@@ -163,10 +163,10 @@ def importance_on_folds(
         numbers,
         unit,
         units,
-        encoded(truth, None if flock._numeric else flock.classes_),
+        encoded(truth, getattr(flock, "classes_", None)),
         weight,
         used=most_used(used, sizes),
-        is_value=flock._numeric,
+        is_value=not flock._classifies,
         groups=groups,
         seed=flock._seed,
         rows=f"{len(which):,} training rows, predicted by flocks that were fitted without them "
@@ -181,8 +181,10 @@ def _gated(
     groups = Groups(
         found.basis, found.gate_coef, found.gate_intercept, found.sizes, found.pools, found.weights
     )
-    coef, intercept = flock._in_units_of_y(found.coef, found.intercept)
-    return GatedAnswers(groups, coef, intercept, numbers, unit, rows, is_value=flock._numeric)
+    coef, intercept = flock._target.in_units(flock, found.coef, found.intercept)
+    return GatedAnswers(
+        groups, coef, intercept, numbers, unit, rows, is_value=not flock._classifies
+    )
 
 
 def _asking(flock: Any, name: str, model: Any) -> Any:

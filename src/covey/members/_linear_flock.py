@@ -12,6 +12,7 @@ from typing import Any, Self
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,49 +22,61 @@ from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
 from covey._core.basis import Basis
-from covey._core.softmax_linear import linear_logits
+from covey._core.losses import ValueLoss
+from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._core.threads import own_threads
-from covey._state import Array, Flags, OrAbsent, Whole
+from covey._devices import returned
+from covey._state import Labels, Number, Record, Where, Whole
 from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
-from covey.members._algorithm1_settings import Algorithm1Settings
-from covey.members._ensemble import Ensemble, accepts_dask
+from covey.fusers._gate import GatedGroups
+from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._flock_summary import Origins, flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._importance import MOST_KEPT, TrainingSample
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
 from covey.members._rows_in_memory import InMemoryRows
+from covey.members._targets import CLASSES, NUMBERS, Classes, Numbers
 from covey.members._training_rows import TrainingRows
 from covey.tables._checked import checked_rows
 from covey.tables._columns import feature_names
+from covey.tables._preparation import nothing_varies
 from covey.tables._seen_columns import seen_means
 
 # Products with so many numbers of X are worth several threads of BLAS.
 _LARGE_TABLE = 1 << 20
+# So many features have pairs that Newton's steps can keep a matrix of.
+_MOST_FOR_NEWTON = 2000
 
 
-class ScaledColumns:
-    """What files hold of the columns D that members see."""
-
-    _usable: Flags("D")
-    mean_: Array("D")
-    scale_: Array("D", low=1e-200)
-    _means: Array("D")
-    _member_means: OrAbsent(Array("K C"))
-
-
-class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Ensemble):
+class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
     """An ensemble of linear members on feature subsets, for classes or for values.
 
-    Algorithm 1's settings that an estimator has no parameters for are constants of its class.
-    What depends on how members are found is in `Algorithm1Flock` and `SearchedFlock`, which write
-    ``_fit_rows``; what depends on the target in `ClassFlock` and `ValueFlock`.
+    What depends on the target is asked of ``_target``; what depends on how members are found is in
+    `Algorithm1Flock` and `SearchedFlock`, which write ``_fit_rows``.
     """
 
     _seed: Whole(0, 2**31)
+    classes_: Where("_classifies", Labels("C", 2))
+    y_center_: Where("_regresses", Number())
+    y_scale_: Where("_regresses", Number(1e-200))
+    _value_loss: Where("_regresses", Record(ValueLoss))
 
-    _numeric: bool  # whether values are predicted
+    # What an estimator has no parameter for.
+    fuser: Any = "gate"
+    learning_rate: Any = "auto"
+    fit_intercept = scale_features = True
+    warm_start = False
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        """The lengths in files that are known beforehand."""
+        return {} if self._classifies else {"C": 1}
+
+    @property
+    def _target(self) -> Classes | Numbers:
+        return CLASSES if self._classifies else NUMBERS
 
     # -- fit -------------------------------------------------------------------------------
 
@@ -96,12 +109,12 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         self._check_parameters()
-        fuser = self._make_fuser(self._setting("fuser"))
+        fuser = self._make_fuser(self.fuser)
         self._check_fuser(fuser, groups)
-        continued = self._setting("warm_start") and hasattr(self, "fuser_")
+        continued = self.warm_start and hasattr(self, "fuser_")
         rows = self._open_rows(X, y, sample_weight, groups, reset=not continued)
         try:
-            self._check_target(rows, continued)
+            self._target.check_rows(self, rows, continued)
             if not continued:
                 # If this fit fails, nothing of an earlier one must be left.
                 self.__dict__.pop("fuser_", None)
@@ -111,7 +124,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
             self._journal = self._open_journal(rows)
             self._keep_typical_row(rows)
             rows = self._prepared(rows, continued)
-            self._set_target(rows, continued)
+            self._target.standardize(self, rows, continued)
             self._keep_ranges(rows, continued)
             context = self._init_callback_context(max_subtasks=self._max_tasks())
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -144,7 +157,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
         if self.preparation_ is not None:
             unit = self.preparation_.column_of
         X, y, weight = rows.some_rows(MOST_KEPT, self._seed)
-        if self._numeric and not rows.keeps_folds:
+        if not (self._classifies or rows.keeps_folds):
             y = self.y_center_ + y * self.y_scale_  # blocks have the standardized target
         found = TrainingSample.of(X, y, weight, unit)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
@@ -177,15 +190,13 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
         ``context`` and ``given`` are for callbacks: of the whole fit, and its arguments.
         """
 
-    @abstractmethod
-    def _check_target(self, rows: TrainingRows, continued: bool) -> None:
-        """Refuse classes or values that cannot be learnt; weigh the classes."""
-
-    def _check_newton(self, n_columns: int) -> None:
+    def _check_newton(self, n_features: int) -> None:
         """Refuse more columns than a way to train members bears."""
-
-    def _set_target(self, rows: TrainingRows, continued: bool) -> None:
-        """Standardize the target, where it is to be."""
+        if self.learning_rate == "newton" and n_features > _MOST_FOR_NEWTON:
+            raise ValueError(
+                f"learning_rate='newton' keeps a matrix of all pairs of features, but X has "
+                f"{n_features} of them, more than {_MOST_FOR_NEWTON}; use 'auto'."
+            )
 
     def _max_tasks(self) -> int | None:
         """How many subtasks of a fit callbacks can expect; None if that is not known."""
@@ -198,12 +209,13 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
                         f"{name} is a Dask collection, but X is not; give X as one too, or "
                         f"{name}.compute()."
                     )
-            return InMemoryRows.open(
-                self, X, y, sample_weight, groups, reset=reset, numeric=self._numeric
-            )
-        from covey.dask._rows import DaskRows
+            kind = InMemoryRows
+        else:
+            from covey.dask._rows import DaskRows
 
-        return DaskRows.open(self, X, y, sample_weight, groups, reset=reset, numeric=self._numeric)
+            kind = DaskRows
+        how = {"reset": reset, "numeric": not self._classifies}
+        return kind.open(self, X, y, sample_weight, groups, **how)
 
     def _open_journal(self, rows: TrainingRows) -> Journal | None:
         """The journal of a fit with a checkpoint; sets the seed of the fit that began it."""
@@ -230,19 +242,36 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
             with np.errstate(all="ignore"):
                 return function(*args)
         except DivergedError as error:
-            if isinstance(self._setting("learning_rate"), str):
-                scaled = "" if self._setting("scale_features") else "use scale_features=True, or "
+            if isinstance(self.learning_rate, str):
+                scaled = "" if self.scale_features else "use scale_features=True, or "
                 raise ValueError(
                     f"The training of member {error.member} diverges: the features, or the "
                     "weights of the rows, are too large or too small beside each other for "
                     f"floating point; {scaled}rescale them."
                 ) from None
             raise ValueError(
-                f"learning_rate={self._setting('learning_rate')!r} lets the training of member "
+                f"learning_rate={self.learning_rate!r} lets the training of member "
                 f"{error.member} diverge; use learning_rate='auto' or a smaller number."
             ) from None
 
     # -- columns ---------------------------------------------------------------------------
+
+    def _set_scale(self, mean: np.ndarray, deviation: np.ndarray) -> None:
+        """Set what columns are centered and scaled by, and which can be used at all."""
+        varies = deviation > 0
+        if not varies.any():
+            count = getattr(self, "n_features_in_", len(varies))
+            raise ValueError(nothing_varies(count, self.preparation_))
+        # What is missing in a new row, and in no row of the training.
+        self._means = mean
+        # Beside an intercept a constant column adds nothing; without one it is the intercept.
+        self._usable = varies if self.fit_intercept else varies | (mean != 0)
+        # Without an intercept no column may be shifted: that would amount to one.
+        centered = self.scale_features and self.fit_intercept
+        self.mean_ = mean if centered else np.zeros_like(mean)
+        self.scale_ = (
+            np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean))
+        )
 
     def _narrowed(self, rows: TrainingRows) -> tuple[TrainingRows, np.ndarray]:
         """The rows without columns of no use, and which columns (D,) are left.
@@ -255,12 +284,6 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
         return rows.only(self._usable), self._usable
 
     # -- attributes ------------------------------------------------------------------------
-
-    def _in_units_of_y(
-        self, coef: np.ndarray, intercept: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients and intercepts as a user sees them."""
-        return coef, intercept
 
     def _attributes_of(
         self,
@@ -275,7 +298,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
         shares: np.ndarray,
     ) -> dict[str, Any]:
         """The fitted attributes of members (K, C, P), given for a standardized target."""
-        coef, intercept = self._in_units_of_y(coef, intercept)
+        coef, intercept = self._target.in_units(self, coef, intercept)
         names = getattr(self, "feature_names_in_", None)
         if self.preparation_ is not None:
             names = np.array(self._column_names(), dtype=object)
@@ -299,17 +322,22 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
         """The members, each a fitted estimator that shares the ensemble's arrays."""
         check_is_fitted(self, "fuser_")
         return [
-            self._member(*parts)
+            self._target.member(self, *parts)
             for parts in zip(self.member_coef_, self.member_intercept_, self.support_, strict=True)
         ]
 
-    @abstractmethod
-    def _member(self, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray) -> Any:
-        """One linear model, (C, P), (C,) and (D,), as an estimator."""
+    def _seen_by_members(self) -> dict[str, Any]:
+        """What members know of the columns that they see, beside their support."""
+        return {
+            "feature_names": getattr(self, "feature_names_in_", None),
+            "basis": self.basis_,
+            "preparation": self.preparation_,
+            "scale": self._column_scale,
+        }
 
-    @abstractmethod
     def _is_linear(self) -> bool:
         """Whether the fitted flock is one linear model."""
+        return isinstance(self.fuser_, self._target.linear_fuser)
 
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients (C, P) and intercepts (C,) of a flock that is one linear model."""
@@ -336,11 +364,52 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
         check_is_fitted(self, "fuser_")
         if not self._is_linear():
             raise ValueError(
-                f"Only the {self._linear_rule} of linear members is itself linear; "
-                f"fuser={self._setting('fuser')!r} cannot collapse into one linear model."
+                f"Only the {self._target.linear_rule} of linear members is itself linear; "
+                f"fuser={self.fuser!r} cannot collapse into one linear model."
             )
         weights = self.fuser_.member_weights(self.n_estimators_)
-        return self._member(*self._as_one(), self.support_[weights > 0].any(axis=0))
+        return self._target.member(self, *self._as_one(), self.support_[weights > 0].any(axis=0))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of a flock that is one linear model, in the shape of scikit-learn's."""
+        return self._target.as_sklearn_has_it(*self._as_one())[0]
+
+    @property
+    def intercept_(self) -> np.ndarray | float:
+        """Intercepts of a flock that is one linear model, in the shape of scikit-learn's."""
+        return self._target.as_sklearn_has_it(*self._as_one())[1]
+
+    def to_sklearn(self) -> LogisticRegression | LinearRegression:
+        """The whole ensemble as a plain linear model of scikit-learn's, which needs no covey.
+
+        Only a flock with ``fuser="product"``, or of numbers with ``fuser="mean"``, is one linear
+        model. The parameters of the model are scikit-learn's defaults: to fit it again would give
+        another model.
+
+        Returns
+        -------
+        model : sklearn.linear_model.LogisticRegression or LinearRegression
+            Fitted; with the same predictions of rows within what was seen.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from covey import SubsetEnsembleClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> flock = SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+        >>> flock.to_sklearn()
+        LogisticRegression()
+        """
+        self.collapse()
+        self._check_numbers_alone()
+        model = self._target.plain_model(self)
+        # Copies: what is done to one model is not done to the other.
+        model.coef_, model.intercept_ = np.copy(self.coef_), np.copy(self.intercept_)[()]
+        model.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_.copy()
+        return model
 
     @property
     def coefficient_sizes_(self) -> np.ndarray:
@@ -363,9 +432,9 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
         """How much each column (P,) moves the gates that were learnt with the members."""
         return 0.0
 
-    @abstractmethod
     def _contrast(self) -> np.ndarray:
         """The members' coefficients (K, C, P) without what all classes share."""
+        return self._target.contrast(self.member_coef_)
 
     # -- predict ---------------------------------------------------------------------------
 
@@ -391,10 +460,52 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, En
         used = self.support_.any(axis=0)
         return used | self.gate_support_.any(axis=0) if hasattr(self, "gate_support_") else used
 
-    @abstractmethod
-    def _example(self) -> Predictions:
-        """Predictions of one row by this flock's members, to check a fuser with."""
+    def _names(self) -> list[str]:
+        return [f"member {k}" for k in range(1, self.n_estimators_ + 1)]
 
+    def _predictions(self, X: Any) -> Predictions:
+        return self._target.predictions(self, self._outputs(X))
+
+    def _fused(self, X: Any) -> np.ndarray:
+        if self._is_linear():
+            outputs = linear_logits(self.basis_.rows(X), *self._as_one())
+            return self._bounded(self._target.of_one(outputs))
+        if isinstance(self.fuser_, GatedGroups):
+            fused = self.fuser_.fuse_linear(X, self.member_coef_, self.member_intercept_)
+            return self._bounded(self._target.of_pool(fused))
+        return super()._fused(X)
+
+    def _fused_log(self, X: Any) -> np.ndarray:
+        if self._is_linear():
+            return log_softmax(linear_logits(self.basis_.rows(X), *self._as_one())).T
+        if isinstance(self.fuser_, GatedGroups):
+            with np.errstate(divide="ignore"):
+                return np.log(self._fused(X))
+        return super()._fused_log(X)
+
+    @of_classes
+    @accepts_dask
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores whose softmax are the fused probabilities; for two classes the log-odds.
+
+        Of a flock with ``fuser="product"``, which is one linear model, they are its logits: one
+        product with X. Of others they are logarithms of probabilities. Shapes are as in
+        scikit-learn: (n_samples,) for two classes, else (n_samples, n_classes).
+        """
+        if not (hasattr(self, "fuser_") and self._is_linear()):
+            return super().decision_function(X)
+        rows = self.basis_.rows(self._check_rows(X))
+        coef, intercept = self.coef_, self.intercept_
+        # Classes first: sums along few classes are slow.
+        scores = (rows @ coef.T).T if hasattr(rows, "tocsr") else coef @ rows.T
+        scores += intercept[:, None]
+        return returned(scores[0] if len(coef) == 1 else scores.T, X)
+
+    predict = accepts_dask(Ensemble.predict)
+    predict_proba = of_classes(accepts_dask(Ensemble.predict_proba))
+    predict_log_proba = of_classes(accepts_dask(Ensemble.predict_log_proba))
+    member_probabilities = of_classes(accepts_dask(Ensemble.member_probabilities))
+    member_predictions = of_numbers(accepts_dask(Ensemble.member_predictions))
     explain_fusion = accepts_dask(Ensemble.explain_fusion)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

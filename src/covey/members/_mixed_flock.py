@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey import _state as stored
 from covey._blocks import finite, in_blocks, take_rows
+from covey._core.search.plan import Watch
 from covey._core.search.rows import rung_sizes
-from covey._core.search.search import Watch
 from covey._models import weight_parameters
 from covey._scoring import make_scorer
 from covey._state import equal, refuse
@@ -114,7 +114,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         for name, member in self.named_estimators_.items():
             self._check_read(name, member)
         self.n_estimators_ = len(self.named_estimators_)
-        self.kind_ = "value" if self._numeric else "probability"
+        self.kind_ = "probability" if self._classifies else "value"
         self.fuser_ = Mean(weights=self.weights_)
         try_row(self)
 
@@ -128,7 +128,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         same = equal(self.preparation_, member.preparation_)
         refuse("members", "has linear members that see other columns.", same)
         check_member(self, member, self.n_features_in_)
-        same = self._numeric or np.array_equal(member.classes_, self.classes_)
+        same = not self._classifies or np.array_equal(member.classes_, self.classes_)
         refuse("members", "has a member of other classes.", same)
 
     # -- parameters ------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         context: Any,
         given: dict[str, Any],
     ) -> Fuser:
-        if not self._numeric:
+        if self._classifies:
             for name in ("mean_", "scale_", "_usable"):
                 self.__dict__.pop(name, None)
         self._is_sparse = hasattr(rows.X, "tocsr")
@@ -316,7 +316,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _keep_members(self, library: Library, shares: np.ndarray, members: dict[str, Any]) -> None:
         self.cv_results_ = {
             "member": np.array(library.names),
-            self._task.loss_name: library.losses(),
+            self._target.task.loss_name: library.losses(),
             "weight": shares,
             "seconds": np.array(list(library.seconds.values())),
         }
@@ -326,7 +326,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         self.named_estimators_.update(members)
         self.weights_ = shares[shares > 0]
         self.n_estimators_ = len(members)
-        self.kind_ = "value" if self._numeric else "probability"
+        self.kind_ = "probability" if self._classifies else "value"
 
     def _linear_flock(self, clock: Clock) -> Any:
         """The linear members as a flock of their own, on the same rows and with the same seed."""
@@ -358,7 +358,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         truth, scorer, X = rows.y[held_out.rows], self._scorer(), None
         if scorer is not None:
             X = self._as_given(take_rows(rows.X, held_out.rows), "scoring")
-        if not self._numeric:
+        if self._classifies:
             codes = np.searchsorted(self.classes_, truth)
             return Library(held_out, codes, self.classes_, None, scorer, X)
 
@@ -380,8 +380,8 @@ class MixedFlock(NamedParameters, SearchedFlock):
             is_weighted=bool(np.ptp(weight[weight > 0]) > 0),
             seed=self._seed,
             n_features=rows.n_features,
-            y_scale=float(self.y_scale_) if self._numeric else None,
-            loss=self._setting("loss"),
+            y_scale=None if self._classifies else float(self.y_scale_),
+            loss=getattr(self, "loss", "log"),
             quantile=getattr(self, "quantile", 0.5),
         )
 
@@ -441,7 +441,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _member_prediction(self, name: str, member: Any, X: Any) -> np.ndarray:
         """What a fitted member predicts: (n, C), or (n,) numbers."""
-        if self._numeric:
+        if not self._classifies:
             return _without_gaps(member_values([member], [name], X)[:, 0], name)
         if not hasattr(member, "predict_proba"):
             raise ValueError(
@@ -463,15 +463,9 @@ class MixedFlock(NamedParameters, SearchedFlock):
         if not self._is_mixed():
             return super()._predictions(X)
         values = np.stack(list(self._each_prediction(X)), axis=1)
-        if self._numeric:
+        if not self._classifies:
             return Predictions(values, names=self._names(), kind="value")
         return Predictions(values, self.classes_, names=self._names())
-
-    def _member_values(self, X: Any) -> np.ndarray:
-        if not self._is_mixed():
-            return super()._member_values(X)
-        values = self._predictions(X).values
-        return values[:, :, 0] if self._numeric else values
 
     def _fused(self, X: Any) -> np.ndarray:
         if not self._is_mixed():

@@ -49,7 +49,8 @@ def mixed_decisions(
     """The records of ``explain`` for checked rows; see `decisions`."""
     X = X.toarray() if hasattr(X, "toarray") else X
     records = [
-        {**flock._decided(fused), "members": []} for fused in flock._by_blocks(flock._fused, X)
+        {**flock._target.decided(flock, fused), "members": []}
+        for fused in flock._by_blocks(flock._fused, X)
     ]
     values = flock._by_blocks(flock._member_values, X)
     for number, (name, weight) in enumerate(zip(flock._names(), flock.weights_, strict=True)):
@@ -66,7 +67,7 @@ def mixed_decisions(
             continue
         for record, value in zip(records, values[:, number], strict=True):
             called = {**of_kind, "name": name, "weight": float(weight)}
-            record["members"].append({**called, **flock._decision(value)[0]})
+            record["members"].append({**called, **flock._target.decision(flock, value)[0]})
     for record in records:
         record["members"].sort(key=lambda one: -one["weight"])
         kept = [one for one in record["members"] if one["weight"] > LEAST_WEIGHT]
@@ -104,7 +105,7 @@ def _give_reasons(
         pushes = _pushes(flock, kind, X[rows], values[rows, number], columns)
         called = [names[which] for which in tried]
         for (_, one), push in zip(own, pushes, strict=True):
-            found = because(push, called, top, either_way=flock._numeric)
+            found = because(push, called, top, either_way=not flock._classifies)
             one["because"] = found or [(called[0], 0.0)]
 
 
@@ -163,7 +164,7 @@ def _pushes(
     Of classes it is the log-odds of the class that it predicts, which has ``values`` (n, C).
     """
     member = flock.named_estimators_[name]
-    code = None if flock._numeric else values.argmax(axis=1)
+    code = values.argmax(axis=1) if flock._classifies else None
     pushes = np.empty((len(X), len(columns)))
     before = _score(values, code)
     at_once = max(1, min(_ROWS_AT_ONCE // len(X), _NUMBERS_AT_ONCE // X.size))
@@ -250,7 +251,7 @@ def mixed_table(flock: Any) -> str:
         ]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     title = _counted_kinds(flock)
-    if not flock._numeric:
+    if flock._classifies:
         title += f", {len(flock.classes_)} classes"
     head = "".join(f"<th>{name}</th>" for name in ("member", "weight", "what it is"))
     return (

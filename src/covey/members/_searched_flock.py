@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,16 +17,24 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from covey import _state as stored
 from covey._callbacks import keeps_what_is_found
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.basis import Basis
 from covey._core.gating.gate import shrinkage
 from covey._core.quantiles import effective_weights
 from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
-from covey._core.search.families import EFFORTS, Family, Task, families, of_size
 from covey._core.search.folds import possible_folds
+from covey._core.search.plan import (
+    EFFORTS,
+    Family,
+    SearchPlan,
+    Task,
+    Watch,
+    families,
+    of_size,
+)
 from covey._core.search.rows import rung_sizes
-from covey._core.search.search import Limits, Search, SearchPlan, Watch
-from covey._decisions import rare_class
+from covey._core.search.search import Search
 from covey._devices import to_numpy
 from covey._folds import check_cv_parameter
 from covey._state import refuse
@@ -35,7 +43,8 @@ from covey.fusers import Fuser
 from covey.fusers._gate import GatedGroups
 from covey.members._calibrated import GIVEN_ROWS, OUT_OF_FOLD
 from covey.members._held_out import HeldOut
-from covey.members._linear_flock import LinearFlock, ScaledColumns
+from covey.members._linear_flock import LinearFlock
+from covey.members._targets import share_left
 from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.
@@ -44,11 +53,26 @@ _FEW_ROWS = (350, 200)
 _SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
 _N_ERRORS = 1.0
+# How Algorithm 1 gives a search its starts.
+_FLIP_PROBABILITY = 0.01
+_STARTS: dict[str, Any] = {
+    "learning_rate": "auto",
+    "patience": 10,
+    "max_iter": 300,
+    "init_scale": 0.1,
+    "acceptance": "greedy",
+    "temperature": 0.01,
+}
 
 
-class LinearMembers(ScaledColumns):
+class LinearMembers:
     """What files hold of a flock whose members are linear: K in G groups, on P columns."""
 
+    _usable: stored.Flags("D")
+    mean_: stored.Array("D")
+    scale_: stored.Array("D", low=1e-200)
+    _means: stored.Array("D")
+    _member_means: stored.OrAbsent(stored.Array("K C"))
     basis_: stored.Record(Basis, "D P")
     member_coef_: stored.Array("K C P", fewest=1, most=100_000)
     member_intercept_: stored.Array("K C")
@@ -73,25 +97,7 @@ class LinearMembers(ScaledColumns):
 
 
 class SearchedFlock(LinearFlock):
-    """What `FlockClassifier` and `FlockRegressor` share.
-
-    ``_fixed`` are the settings of Algorithm 1 that gives a search its starts; no parameters.
-    """
-
-    _fixed: ClassVar[dict[str, Any]] = {
-        "flip_probability": 0.01,
-        "learning_rate": "auto",
-        "n_iter_no_change": 10,
-        "max_iter": 300,
-        "init_scale": 0.1,
-        "acceptance": "greedy",
-        "temperature": None,
-        "subset_penalty": 0.0,
-        "fit_intercept": True,
-        "scale_features": True,
-        "fuser": "gate",
-        "warm_start": False,
-    }
+    """What `FlockClassifier` and `FlockRegressor` share."""
 
     # -- what files hold ----------------------------------------------------------------------
 
@@ -113,14 +119,13 @@ class SearchedFlock(LinearFlock):
             sizes.tolist(),
             gates["pools"],
             weights,
-            None if self._numeric else self.classes_,
+            getattr(self, "classes_", None),
         )
 
-    def _setting(self, name: str) -> Any:
-        return self._fixed[name] if name in self._fixed else getattr(self, name)
-
     def _check_parameters(self) -> None:
-        self._check_settings()
+        check_number(self.n_estimators, "n_estimators", low=1, whole=True)
+        if not self._classifies:
+            self._target.check_loss(self)
         check_choice(self.effort, "effort", EFFORTS)
         if self.alpha is not None:
             check_number(self.alpha, "alpha", low=0, closed="neither")
@@ -139,20 +144,17 @@ class SearchedFlock(LinearFlock):
     def _has_own_threads(self, rows: TrainingRows) -> bool:
         return True  # long tables are worked on in blocks of rows, side by side
 
-    def _optimizer(self) -> dict[str, Any]:
-        return {}  # the candidates are optimized together with their gate
-
     def _fit_rows(
         self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
     ) -> Fuser:
-        if not self._numeric:
+        if self._classifies:
             self._set_scale(*rows.moments())
         # Weights of classes have a unit, the row; those of values need not have one.
         n_rows = rows.n_weighted()
-        unit = 1.0 if self._numeric else rows.total_weight() / n_rows
+        unit = rows.total_weight() / n_rows if self._classifies else 1.0
         sizes = rung_sizes(n_rows)
         n_first = unit * (sizes[0] if sizes else n_rows)
-        task = self._task
+        task = self._target.task
         if self.effort != "best":
             task = of_size(task, n_rows, len(rows.class_counts))
         folds: Any = []
@@ -170,32 +172,30 @@ class SearchedFlock(LinearFlock):
             self._units()[kept],
             grouped=self.feature_groups is not None,
             **self._made_of(kept),
-            seen=self._ranges[:, kept] if self._numeric else None,
-            centered=bool(self._setting("scale_features") and self._setting("fit_intercept")),
-            scaled=bool(self._setting("scale_features")),
+            seen=None if self._classifies else self._ranges[:, kept],
         )
         plan = SearchPlan(
             task,
-            growth=self._settings(),
-            flip_probability=float(self._setting("flip_probability")),
+            self._families(task, rows, n_first),
+            growth=self._growth(),
+            flip_probability=_FLIP_PROBABILITY,
             seed=self._seed,
+            **self._limits(features),
+            folds=[] if rungs else folds,
+            rungs=rungs,
             n_errors=0.0 if self.effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
             n_restarts=2 if self.effort == "best" and not self._is_limited() and not rungs else 1,
-            fit_intercept=bool(self._setting("fit_intercept")),
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
             keeps_folds=self._compares() and rows.keeps_folds,
             journal=self._journal,
         )
-        search = Search(narrow.search_rows(int(self.n_estimators)), features, plan, rungs)
-        flock = search.run(
-            self._families(task, rows, search.bases, n_first),
-            [] if rungs else folds,
-            self._limits(search),
-            self._progress(rows, context, given),
-        ).widened(kept)
+        search = Search(narrow.search_rows(int(self.n_estimators)), features, plan)
+        if self.verbose:
+            print(f"[{type(self).__name__}] will try {search.plan}", flush=True)
+        flock = search.run(self._progress(rows, context, given)).widened(kept)
         flock = flock.within(self._ranges)
         found = self._attributes_of(
             flock.basis,
@@ -220,7 +220,12 @@ class SearchedFlock(LinearFlock):
             self.__dict__.pop(name, None)
         if flock.on_folds is not None:
             self._keep_out_of_fold(flock.on_folds, rows)
-        return GatedGroups.of(flock, None if self._numeric else self.classes_)
+        return GatedGroups.of(flock, getattr(self, "classes_", None))
+
+    def _growth(self) -> TrainingSettings:
+        if self._classifies:
+            return TrainingSettings(**_STARTS, tol=0.0)
+        return TrainingSettings(**_STARTS, tol=1e-4, loss=self._value_loss)
 
     def _made_of(self, kept: np.ndarray) -> dict[str, np.ndarray]:
         """Which columns count as a feature, and which are multiplied, of those that are kept."""
@@ -250,11 +255,11 @@ class SearchedFlock(LinearFlock):
         self.readable_ = None
         if on_folds.readable:
             _, smaller = held_out.by_row(predicted_by(on_folds.readable))
-            weight = held_out.weight[numbers]
+            weight, score = held_out.weight[numbers], self._target.held_out_score
             self.readable_ = Bunch(
                 n_terms=round(np.mean([flock.n_terms for flock in on_folds.readable])),
-                score=self._held_out_score(rows, numbers, smaller, weight),
-                score_of_all=self._held_out_score(rows, numbers, means, weight),
+                score=score(self, rows.y[numbers], smaller, weight),
+                score_of_all=score(self, rows.y[numbers], means, weight),
             )
         self._compared = held_out, predicted, on_folds.flocks
         self._keep_calibration(rows, held_out, predicted)
@@ -287,12 +292,12 @@ class SearchedFlock(LinearFlock):
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         rows = self._check_rows(X)
         check_consistent_length(rows, y)
-        truth = self._known(y)
+        truth = self._target.encoded(self, y)
         weight = check_sample_weight(sample_weight, len(truth))
         used = weight > 0
         predicted = self._by_blocks(self._fused, rows)[used]
         weight = effective_weights(weight[used])
-        self.calibration_ = self._calibration.of(GIVEN_ROWS, truth[used], predicted, weight)
+        self.calibration_ = self._target.calibration.of(GIVEN_ROWS, truth[used], predicted, weight)
         return self
 
     def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
@@ -301,9 +306,9 @@ class SearchedFlock(LinearFlock):
         ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
         search, these have chosen nothing.
         """
-        truth = self._known(np.asarray(y))
+        truth = self._target.encoded(self, np.asarray(y))
         weight = effective_weights(np.ones(len(truth)))
-        self.calibration_ = self._calibration.of(OUT_OF_FOLD, truth, predicted, weight)
+        self.calibration_ = self._target.calibration.of(OUT_OF_FOLD, truth, predicted, weight)
 
     def _keep_calibration(
         self, rows: TrainingRows, held_out: HeldOut, predicted: np.ndarray
@@ -317,13 +322,15 @@ class SearchedFlock(LinearFlock):
             held_out.rows, return_inverse=True, return_counts=True
         )
         weight, truth = held_out.weight[numbers], rows.y[numbers]
-        if not self._numeric:
+        if self._classifies:
             truth = np.searchsorted(self.classes_, truth)
             if rows.class_factors is not None:
                 # Costs of classes are for the training; what is promised is for rows as they come.
                 weight = weight / rows.class_factors[truth]
         weight = (effective_weights(weight) / count)[position]
-        self.calibration_ = self._calibration.of(OUT_OF_FOLD, truth[position], predicted, weight)
+        self.calibration_ = self._target.calibration.of(
+            OUT_OF_FOLD, truth[position], predicted, weight
+        )
 
     def _measured(self, what: str) -> Any:
         """The calibration, or a sentence that says why there is none."""
@@ -337,34 +344,16 @@ class SearchedFlock(LinearFlock):
             )
         return self.calibration_
 
-    def _held_out_score(
-        self, rows: TrainingRows, numbers: np.ndarray, predicted: np.ndarray, weight: np.ndarray
-    ) -> float:
-        """Return the accuracy, the area for a rare class, or R2, of predictions of some rows."""
-        truth = rows.y[numbers]
-        if not self._numeric:
-            codes = np.searchsorted(self.classes_, truth)
-            rare = rare_class(np.bincount(codes, weight, len(self.classes_)))
-            if rare is not None:
-                from sklearn.metrics import roc_auc_score
-
-                return float(
-                    roc_auc_score(codes == rare, predicted[:, rare], sample_weight=weight)
-                )
-            return float(np.average(predicted.argmax(axis=1) == codes, weights=weight))
-        spread = weight @ np.square(truth - np.average(truth, weights=weight))
-        return float(1.0 - weight @ np.square(truth - predicted) / spread)
-
     def _predicted_by(self, flock: Flock, X: Any) -> np.ndarray:
         """What another flock of this table predicts: (n, C), or (n,) numbers."""
-        coef, intercept = self._in_units_of_y(flock.coef, flock.intercept)
-        fuser = GatedGroups.of(flock, None if self._numeric else self.classes_)
+        coef, intercept = self._target.in_units(self, flock.coef, flock.intercept)
+        fuser = GatedGroups.of(flock, getattr(self, "classes_", None))
         fused = self._by_blocks(lambda block: fuser.fuse_linear(block, coef, intercept), X)
-        return self._bounded(fused[:, 0]) if self._numeric else fused
+        return self._bounded(self._target.of_pool(fused))
 
     def _gate_sizes(self) -> np.ndarray:
         # Gates have logits; what members predict of numbers has the unit of y.
-        unit = float(self.y_scale_) if self._numeric else 1.0
+        unit = float(getattr(self, "y_scale_", 1.0))
         gates = self.fuser_.coef * self._column_scale
         groups = range(len(self.group_weights_))
         means = [gates[self.group_of_ == group].mean(axis=0) for group in groups]
@@ -382,43 +371,45 @@ class SearchedFlock(LinearFlock):
     def _is_limited(self) -> bool:
         return self.max_terms is not None or self.max_members is not None
 
-    def _limits(self, search: Search) -> Limits:
+    def _limits(self, features: Features) -> dict[str, float]:
         """What a person is willing to read, in numbers; refuses what nothing can keep to."""
-        n_features = self._n_usable()  # constant columns are no features
-        features = n_features
+        columns = features.columns()
+        most = n_features = self._n_usable()  # constant columns are no features
         if isinstance(self.max_features, Integral):
-            features = min(n_features, int(self.max_features))
+            most = min(n_features, int(self.max_features))
         elif self.max_features is not None:
-            features = max(1, int(self.max_features * n_features))
-        least = search.fewest_features()
-        if features < least:
+            most = max(1, int(self.max_features * n_features))
+        least = columns.fewest_features
+        if most < least:
             raise ValueError(
-                f"max_features={self.max_features!r} allows {features} features, but always_keep "
+                f"max_features={self.max_features!r} allows {most} features, but always_keep "
                 f"(or the smallest of the feature_groups) has {least}; allow more."
             )
         terms = np.inf if self.max_terms is None else int(self.max_terms)
-        if terms < search.fewest_terms():
+        # Of the smallest candidate: one member on one unit of features.
+        fewest = columns.most_columns(1, 1)
+        if terms < fewest:
             raise ValueError(
-                f"max_terms={self.max_terms} is less than the {search.fewest_terms()} terms of "
+                f"max_terms={self.max_terms} is less than the {fewest} terms of "
                 "one member on always_keep and one of the feature_groups; allow more."
             )
         members = np.inf if self.max_members is None else int(self.max_members)
-        return Limits(features, terms, members)
+        return {"most_features": most, "most_terms": terms, "most_members": members}
 
     def _factor(self, few: float, more: float) -> float:
         """What penalties for a few rows are multiplied with, for more of them."""
         return 1.0 if self.alpha is not None else shrinkage(more) / shrinkage(few)
 
-    def _families(
-        self, task: Task, rows: TrainingRows, bases: tuple[str, ...], size: float
-    ) -> list[Family]:
+    def _families(self, task: Task, rows: TrainingRows, size: float) -> list[Family]:
         left = 1.0
-        if self._numeric and self.effort == "fast" and self.alpha is None:
-            left = self._share_left(rows)
+        if not self._classifies and self.effort == "fast" and self.alpha is None:
+            narrow, kept = self._narrowed(rows)
+            mean, scale = self.mean_[kept], self.scale_[kept]
+            left = share_left(narrow, mean, scale, int(self._usable.sum()), self._value_loss)
         n_members = int(self.n_estimators)
         if self.max_members is not None:
             n_members = min(n_members, int(self.max_members))
-        return families(task, self.effort, n_members, self.alpha, bases, size, left)
+        return families(task, self.effort, n_members, self.alpha, size, left)
 
     def _folds(self, rows: TrainingRows, n_repeats: int) -> Any:
         """The folds; those of the fit that began, since a splitter may draw others each time."""

@@ -7,14 +7,13 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from covey.fusers import Fuser
 from covey.members._algorithm1_flock import Algorithm1Flock
-from covey.members._class_flock import ClassFlock
-from covey.members._value_flock import ValueFlock
 
 
-class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
+class SubsetEnsembleClassifier(Algorithm1Flock, ClassifierMixin, BaseEstimator):
     """An ensemble of softmax-linear members, each on a feature subset of its own.
 
     Members are trained one after another. Each climbs its class boundaries by gradient ascent
@@ -277,7 +276,7 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
         return cls(**{**printed, **overrides})
 
 
-class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
+class SubsetEnsembleRegressor(Algorithm1Flock, RegressorMixin, BaseEstimator):
     r"""An ensemble of linear regressors, each on a feature subset of its own.
 
     The regression sibling of `SubsetEnsembleClassifier`: Algorithm 1 of Gupta, Audhkhasi and

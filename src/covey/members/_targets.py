@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import column_or_1d
 
-from covey._core.losses import ValueLoss
-from covey._validation import check_sample_weight
+from covey._core.algorithm1.settings import REWEIGHTINGS
+from covey._core.losses import LOSSES, ClassLoss, ValueLoss
+from covey._core.search.plan import CLASSIFICATION, REGRESSION
+from covey._core.softmax_linear import log_softmax
+from covey._decisions import decided, rare_class
+from covey._validation import check_choice, check_number, check_sample_weight
+from covey.fusers import Mean, Predictions, Product
+from covey.members._calibrated import IntervalCalibration, SetCalibration
+from covey.members._ensemble import check_numbers
+from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._training_rows import TrainingRows
 
 # -- classes ---------------------------------------------------------------------------------
@@ -140,3 +150,279 @@ def share_left(
     # Each column explains a part of the noise by chance, as in an adjusted R^2.
     left *= freedom / (freedom - n_usable)
     return float(np.clip(left / constant, _LEAST_LEFT, 1.0))
+
+
+# -- what flocks know of their target --------------------------------------------------------
+
+
+class Classes:
+    """The target of a classifier: how it is weighed, learnt, fused and told."""
+
+    task = CLASSIFICATION
+    calibration = SetCalibration
+    linear_fuser, linear_rule = Product, "product"
+
+    def check_loss(self, flock: Any) -> None:
+        """Refuse what members cannot climb."""
+        check_choice(flock.loss, "loss", LOSSES)
+        check_number(flock.focal_gamma, "focal_gamma", low=0)
+        if flock.reweighting is not None:
+            check_choice(flock.reweighting, "reweighting", REWEIGHTINGS)
+
+    def growth(self, flock: Any) -> dict[str, Any]:
+        """Return the settings of Algorithm 1 that classes have."""
+        return {
+            "fit_intercept": bool(flock.fit_intercept),
+            "loss": ClassLoss(flock.loss, float(flock.focal_gamma)),
+            "reweighting": flock.reweighting,
+        }
+
+    def check_rows(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
+        """Refuse classes that cannot be learnt; weigh them."""
+        flock._check_newton(rows.n_features)
+        if continued:
+            check_same_classes(rows.classes, flock.classes_)
+        largest = rows.largest_weights
+        if flock.class_weight is not None:
+            factors, largest = weighted_classes(
+                flock.class_weight, rows.classes, rows.class_weights, largest
+            )
+            rows.set_class_weight(factors)
+        check_two_classes(type(flock).__name__, rows.classes, largest)
+        flock.classes_ = rows.classes
+
+    def standardize(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
+        """Classes are taken as they are."""
+
+    def encoded(self, flock: Any, y: Any) -> np.ndarray:
+        """Return the codes of classes; others are refused."""
+        y = column_or_1d(y)
+        codes = {label: code for code, label in enumerate(flock.classes_.tolist())}
+        found = [codes.get(label, -1) for label in y.tolist()]
+        if -1 in found:
+            label = y.tolist()[found.index(-1)]
+            raise ValueError(
+                f"y holds the label {label!r}, which this {type(flock).__name__} was not fitted "
+                f"on; its classes are {', '.join(map(repr, codes))}."
+            )
+        return np.array(found, dtype=np.int64)
+
+    def failure(self, flock: Any, grown: Any) -> str | None:
+        """Return how the training of a member failed, if it did."""
+        past = grown.history[0].objective
+        guess = ClassLoss(flock.loss, flock.focal_gamma).of_uniform_guess(len(flock.classes_))
+        uniform = -guess * float(grown.weight_sum[0])
+        if past[-1] >= min(past[0], uniform):
+            return None
+        remedy = (
+            "start closer to zero (init_scale), or rescale X"
+            if flock.learning_rate == "auto"
+            else "use learning_rate='auto' or a smaller number"
+        )
+        return (
+            "ended with an objective below that of their start and of a uniform guess: "
+            f"learning_rate={flock.learning_rate!r} overshoots; {remedy}."
+        )
+
+    def in_units(
+        self, flock: Any, coef: np.ndarray, intercept: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients and intercepts as a user sees them."""
+        return coef, intercept
+
+    def member(
+        self, flock: Any, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray
+    ) -> LinearMember:
+        """Return one linear model, (C, P), (C,) and (D,), as an estimator."""
+        return LinearMember(coef, intercept, flock.classes_, support, **flock._seen_by_members())
+
+    def as_sklearn_has_it(
+        self, coef: np.ndarray, intercept: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return one linear model, of two classes by their difference."""
+        if len(coef) == 2:
+            return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        return coef, intercept
+
+    def plain_model(self, flock: Any) -> LogisticRegression:
+        """Return a model of scikit-learn's, without coefficients."""
+        model = LogisticRegression(fit_intercept=bool(flock.fit_intercept))
+        model.classes_ = flock.classes_.copy()
+        model.n_iter_ = np.array([int(np.sum(flock.n_iter_))], dtype=np.int32)
+        return model
+
+    def contrast(self, coef: np.ndarray) -> np.ndarray:
+        """Return members' coefficients (K, C, P) without what all classes share."""
+        # Softmax ignores what all classes share.
+        return coef - coef.mean(axis=1, keepdims=True)
+
+    def predictions(self, flock: Any, outputs: np.ndarray) -> Predictions:
+        """Return what members predict whose linear functions give (C, K, n)."""
+        logs = log_softmax(outputs).transpose(2, 1, 0)
+        return Predictions(np.exp(logs), flock.classes_, log_values=logs)
+
+    def example(self, flock: Any) -> Predictions:
+        """Return predictions of one row by a flock's members, to check a fuser with."""
+        n_classes = len(flock.classes_)
+        even = np.full((1, flock.n_estimators_, n_classes), 1.0 / n_classes)
+        return Predictions(even, flock.classes_)
+
+    def of_one(self, outputs: np.ndarray) -> np.ndarray:
+        """Return what one linear model predicts whose outputs are (C, n)."""
+        return np.exp(log_softmax(outputs).T)
+
+    def of_pool(self, fused: np.ndarray) -> np.ndarray:
+        """Return predictions as they are of what gated groups fuse, (n, C)."""
+        return fused
+
+    def decision(
+        self, flock: Any, probabilities: np.ndarray, code: int | None = None
+    ) -> tuple[dict[str, Any], int]:
+        """Return a record of a class, the most probable one if none is named, and its code."""
+        code = int(probabilities.argmax()) if code is None else code
+        label = flock.classes_[code : code + 1].tolist()[0]
+        return {"prediction": label, "probability": float(probabilities[code])}, code
+
+    def decided(self, flock: Any, probabilities: np.ndarray) -> dict[str, Any]:
+        """Return a record of the class that the flock predicts."""
+        return self.decision(flock, probabilities, int(decided(flock, probabilities[None])[0]))[0]
+
+    def held_out_score(
+        self, flock: Any, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Return the accuracy of predictions of some rows, or the area for a rare class."""
+        codes = np.searchsorted(flock.classes_, y)
+        rare = rare_class(np.bincount(codes, weight, len(flock.classes_)))
+        if rare is None:
+            return float(np.average(predicted.argmax(axis=1) == codes, weights=weight))
+        from sklearn.metrics import roc_auc_score
+
+        return float(roc_auc_score(codes == rare, predicted[:, rare], sample_weight=weight))
+
+
+class Numbers:
+    """The target of a regressor, as `Classes` is that of a classifier."""
+
+    task = REGRESSION
+    calibration = IntervalCalibration
+    linear_fuser, linear_rule = Mean, "mean"
+
+    def check_loss(self, flock: Any) -> None:
+        """Refuse what members cannot descend."""
+        check_choice(flock.loss, "loss", VALUE_LOSSES)
+        check_number(flock.epsilon, "epsilon", low=1.0)
+        check_number(flock.quantile, "quantile", low=0, high=1, closed="neither")
+
+    def growth(self, flock: Any) -> dict[str, Any]:
+        """Return the settings of Algorithm 1 that numbers have.
+
+        Given its subset, a member is taken to the minimum of its loss.
+        """
+        alpha, finish = float(flock.alpha), int(flock.max_iter)
+        return {"loss": flock._value_loss, "alpha": alpha, "finish": finish}
+
+    def check_rows(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
+        """Refuse rows that nothing can be learnt from."""
+        if rows.n_weighted() < 2:
+            raise ValueError(
+                "sample_weight is above 0 for one row only; at least two are needed to learn from."
+            )
+
+    def standardize(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
+        """Standardize y and choose the loss in its units; a warm start keeps both."""
+        known = flock.y_range_ if continued else None
+        if continued:
+            rows.standardize_target(flock.y_center_, flock.y_scale_, None)
+        else:
+            flock._set_scale(*rows.moments())
+            flock.y_center_, flock.y_scale_ = standardize_values(rows, flock.loss, flock.quantile)
+            narrow, kept = flock._narrowed(rows)
+            mean, scale = flock.mean_[kept], flock.scale_[kept]
+            how = flock.loss, flock.epsilon, flock.quantile
+            flock._value_loss = value_loss(narrow, mean, scale, *how)
+        rows.set_loss(flock._value_loss)
+        flock._keep_y_range(*rows.target_range(), rows.n_weighted())
+        if known is not None:
+            low, high = zip(known, flock.y_range_, strict=True)
+            flock.y_range_ = np.array([min(low), max(high)])
+
+    def encoded(self, flock: Any, y: Any) -> np.ndarray:
+        """Return numbers, checked."""
+        return check_numbers(y)
+
+    def failure(self, flock: Any, grown: Any) -> str | None:
+        """Return how the training of a member failed, if it did."""
+        past = grown.history[0].objective
+        if past[1:].min() > past[0]:
+            return (
+                "never got below the loss of their start, so that no subset was searched: "
+                f"learning_rate={flock.learning_rate!r} overshoots; use learning_rate='auto' or a "
+                "smaller number."
+            )
+        if not grown.converged[0]:
+            return (
+                f"did not converge in max_iter={flock.max_iter} iterations; use more, or an alpha "
+                "above 0."
+            )
+        return None
+
+    def in_units(
+        self, flock: Any, coef: np.ndarray, intercept: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients and intercepts, given for a standardized y, in the units of y."""
+        return coef * flock.y_scale_, flock.y_center_ + intercept * flock.y_scale_
+
+    def member(
+        self, flock: Any, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray
+    ) -> LinearRegressionMember:
+        """Return one linear model, (1, P), (1,) and (D,), as an estimator."""
+        own = coef[0], float(intercept[0]), support
+        return LinearRegressionMember(*own, **flock._seen_by_members())
+
+    def as_sklearn_has_it(
+        self, coef: np.ndarray, intercept: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """Return one linear model, with one output."""
+        return coef[0], float(intercept[0])
+
+    def plain_model(self, flock: Any) -> LinearRegression:
+        """Return a model of scikit-learn's, without coefficients."""
+        return LinearRegression()
+
+    def contrast(self, coef: np.ndarray) -> np.ndarray:
+        """Return members' coefficients (K, 1, P) as they are."""
+        return coef
+
+    def predictions(self, flock: Any, outputs: np.ndarray) -> Predictions:
+        """Return what members predict whose linear functions give (1, K, n)."""
+        return Predictions(outputs[0].T, names=flock._names(), kind="value")
+
+    def example(self, flock: Any) -> Predictions:
+        """Return predictions of one row by a flock's members, to check a fuser with."""
+        return Predictions(np.zeros((1, flock.n_estimators_)), kind="value")
+
+    def of_one(self, outputs: np.ndarray) -> np.ndarray:
+        """Return what one linear model predicts whose outputs are (1, n)."""
+        return outputs[0]
+
+    def of_pool(self, fused: np.ndarray) -> np.ndarray:
+        """Return predictions (n,) of what gated groups fuse, (n, 1)."""
+        return fused[:, 0]
+
+    def decision(self, flock: Any, value: np.ndarray) -> tuple[dict[str, Any], int]:
+        """Return a record of a number, and the position of its output."""
+        return {"prediction": float(value)}, 0
+
+    def decided(self, flock: Any, value: np.ndarray) -> dict[str, Any]:
+        """Return a record of the number that the flock predicts."""
+        return {"prediction": float(value)}
+
+    def held_out_score(
+        self, flock: Any, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Return R2 of predictions of some rows."""
+        spread = weight @ np.square(y - np.average(y, weights=weight))
+        return float(1.0 - weight @ np.square(y - predicted) / spread)
+
+
+CLASSES, NUMBERS = Classes(), Numbers()

@@ -1,36 +1,14 @@
 """What turns a user's table into numbers: numbers, categories, text, dates and gaps."""
 
-from covey.tables._encoders import (
-    DATE_PARTS,
-    ISO,
-    SECONDS,
-    TIME_UNITS,
-    Categories,
-    Dates,
-    Encoder,
-    Number,
-    Text,
-    zone_of,
-)
-from covey.tables._kinds import Column, look
-from covey.tables._learning import learn_dates
-from covey.tables._reading import Reading
-from covey.tables._table_preparation import TablePreparation
+from covey._names import lazy_names
 
-__all__ = [
-    "DATE_PARTS",
-    "ISO",
-    "SECONDS",
-    "TIME_UNITS",
-    "Categories",
-    "Column",
-    "Dates",
-    "Encoder",
-    "Number",
-    "Reading",
-    "TablePreparation",
-    "Text",
-    "learn_dates",
-    "look",
-    "zone_of",
-]
+# Whoever reads the kind of a column only, as commands do first, waits for nothing else.
+__all__, __getattr__, __dir__ = lazy_names(
+    "covey.tables",
+    {
+        "_encoders": "Categories Dates Number Text",
+        "_kinds": "Column look",
+        "_reading": "Reading",
+        "_table_preparation": "TablePreparation",
+    },
+)

@@ -155,7 +155,7 @@ def books_and_bits(draw):
     return book, np.where((extreme > 0.5) & (extreme < 0.55), 0.5, p)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(books_and_bits(), st.sampled_from(DECODINGS))
 def test_distances_equal_the_literal_ones(book_and_bits, decoding):
     book, p = book_and_bits
@@ -164,7 +164,7 @@ def test_distances_equal_the_literal_ones(book_and_bits, decoding):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(books_and_bits(), st.sampled_from(DECODINGS))
 def test_probabilities_have_the_order_of_distances_and_the_best_scale(book_and_bits, decoding):
     book, p = book_and_bits

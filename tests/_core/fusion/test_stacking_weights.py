@@ -43,7 +43,7 @@ def general_optimum(loss, gradient, n_members, nonnegative, sum_to_one):
     ).x
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from(CONSTRAINTS), st.sampled_from([0.0, 0.03, 2.0]))
 def test_squared_weights_are_the_general_optimum(seed, constraints, penalty):
     A, b, weight = draw(seed)
@@ -61,7 +61,7 @@ def test_squared_weights_are_the_general_optimum(seed, constraints, penalty):
     assert loss(found) <= loss(expected) + 1e-12
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.03, 2.0]))
 def test_log_weights_are_the_general_optimum(seed, penalty):
     true, weight = draw_true(seed)

@@ -106,7 +106,7 @@ def numbers(draw, n_outputs=None):
 
 
 @given(numbers())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_squared_terms_are_the_literal_ones_and_add_up(problem):
     predictions, truth, noise = problem
     terms = squared_terms(predictions, truth, noise)
@@ -119,7 +119,7 @@ def test_squared_terms_are_the_literal_ones_and_add_up(problem):
 
 
 @given(numbers())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_about_observed_targets_bias_with_noise_and_variance_are_the_mean_squared_error(problem):
     predictions, y, _ = problem
     terms = squared_terms(predictions, y)
@@ -129,7 +129,7 @@ def test_about_observed_targets_bias_with_noise_and_variance_are_the_mean_square
 
 
 @given(numbers(n_outputs=3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_several_outputs_are_summed(problem):
     predictions, truth, noise = problem
     terms = squared_terms(predictions, truth, noise)
@@ -140,7 +140,7 @@ def test_several_outputs_are_summed(problem):
 
 
 @given(votes())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_domingos_terms_are_the_literal_ones_and_add_up(problem):
     labels, p = problem
     terms = domingos_terms(labels, p)
@@ -157,7 +157,7 @@ def test_domingos_terms_are_the_literal_ones_and_add_up(problem):
 
 
 @given(votes(max_classes=2))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_domingos_factors_of_two_classes(problem):
     labels, p = problem
     terms = domingos_terms(labels, p)
@@ -168,7 +168,7 @@ def test_domingos_factors_of_two_classes(problem):
 
 
 @given(votes(known=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_without_noise_bias_and_net_variance_are_the_mean_zero_one_loss(problem):
     labels, p = problem
     terms = domingos_terms(labels, p)
@@ -180,7 +180,7 @@ def test_without_noise_bias_and_net_variance_are_the_mean_zero_one_loss(problem)
 
 
 @given(votes())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_kohavi_wolpert_terms_are_the_literal_ones_and_add_up(problem):
     labels, p = problem
     terms = kohavi_wolpert_terms(labels, p)

@@ -15,7 +15,7 @@ from covey._core.inspection import bounds as core
 CHANCES = st.floats(0, 1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(CHANCES, st.floats(1e-6, 5))
 @example(0.0, 0.1)
 @example(1.0, 0.1)
@@ -98,7 +98,7 @@ def test_c_bound_by_hand():
         assert core.c_bound(gibbs, 0.1) == 1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(CHANCES, CHANCES, CHANCES)
 @example(0.1, 0.2, 0.3)  # T at its limit, R inside
 @example(0.1, 0.2, 0.02)  # R at its lower limit

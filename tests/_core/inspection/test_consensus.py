@@ -79,7 +79,7 @@ METHODS = ("co_association", "voting", "graph")
 # -- how often rows are together -----------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LABELS)
 def test_co_association_equals_the_literal_one(labels):
     assert_allclose(core.co_association(labels), literal_co_association(labels), atol=1e-14)
@@ -92,7 +92,7 @@ def test_co_association_is_the_same_in_blocks(monkeypatch):
     assert_array_equal(core.co_association(labels), whole)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(LABELS, st.randoms(use_true_random=False))
 def test_co_association_knows_neither_names_nor_order_of_partitions(labels, random):
     renamed = labels.copy()
@@ -103,7 +103,7 @@ def test_co_association_knows_neither_names_nor_order_of_partitions(labels, rand
     assert_array_equal(core.co_association(renamed[:, order]), core.co_association(labels))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LABELS, st.data())
 def test_confidence_equals_the_literal_one(labels, data):
     final = data.draw(stn.arrays(np.intp, len(labels), elements=st.integers(-1, 2)))
@@ -113,7 +113,7 @@ def test_confidence_equals_the_literal_one(labels, data):
 # -- how much partitions agree -------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LABELS)
 def test_rand_index_is_that_of_scikit_learn_on_shared_rows(labels):
     index = core.pairwise_rand(labels)
@@ -164,7 +164,7 @@ def test_the_number_on_which_all_agree_lives_for_the_whole_tree():
 # -- alignment and votes -------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 6))
 def test_alignment_recovers_permuted_labels_exactly(seed, n_clusters):
     rng = np.random.default_rng(seed)
@@ -173,7 +173,7 @@ def test_alignment_recovers_permuted_labels_exactly(seed, n_clusters):
     assert_array_equal(core.align(labels, reference), np.repeat(reference[:, None], 4, axis=1))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6))
 def test_alignment_is_the_best_of_all_permutations(seed):
     rng = np.random.default_rng(seed)

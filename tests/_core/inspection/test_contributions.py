@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.inspection import contributions as module
-from covey._core.inspection.contributions import contributions
+from covey._core.inspection.contributions import contributions, shapley
 
 
 def literal(predict, row, background, units):
@@ -42,7 +42,7 @@ def bent(seed, width, n_classes=3):
     return predict
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1000), n_units=st.integers(1, 5), n_others=st.integers(1, 4))
 def test_all_coalitions_give_the_literal_mean_over_orders(seed, n_units, n_others):
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def test_all_coalitions_give_the_literal_mean_over_orders(seed, n_units, n_other
     assert_array_equal(found.standard_error, 0.0)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1000), width=st.integers(11, 25), n_others=st.integers(1, 20))
 def test_drawn_orders_add_up_to_rounding_and_depend_on_the_row_alone(seed, width, n_others):
     rng = np.random.default_rng(seed)
@@ -131,6 +131,19 @@ def test_orders_are_drawn_until_the_errors_are_small_or_there_are_so_many(bend, 
     assert sum(counted) == n_pairs * 2 * 15 + 2
     small = module.SMALL_ERROR * np.abs(found.values).sum()
     assert (found.standard_error.max() <= small) == (n_pairs < 128)
+
+
+def test_errors_need_not_be_smaller_than_is_asked_for_and_wide_rows_have_fewer_orders():
+    counted = []
+
+    def value(rows, beside, coalitions):
+        counted.append(len(rows))
+        return np.exp(1.5 * coalitions @ np.sin(np.arange(coalitions.shape[1])))[:, None]
+
+    for width, small, n_pairs in ((16, 0.0, 128), (16, 1e9, 8), (800, 0.0, (1 << 15) // 1600)):
+        counted.clear()
+        shapley(value, np.ones((1, width), dtype=bool), small=small)
+        assert sum(counted) == n_pairs * 2 * (width - 1) + 2
 
 
 def test_columns_that_are_not_looked_at_get_nothing_and_cost_nothing():

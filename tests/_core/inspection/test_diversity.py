@@ -192,7 +192,7 @@ def flocks(draw):
     return probabilities, probabilities.argmax(axis=2), y, weight
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(flocks())
 def test_matrix_products_are_the_loops(flock):
     probabilities, labels, y, weight = flock
@@ -229,7 +229,7 @@ def test_matrix_products_are_the_loops(flock):
         assert measure(failures) == pytest.approx(expected[name], abs=1e-9), name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(flocks())
 def test_measures_of_the_whole_are_tied_to_the_mean_disagreement(flock):
     # Kuncheva and Whitaker (2003): D = 2 K / (K - 1) KW, and kappa = 1 - D / (2 p (1 - p)).

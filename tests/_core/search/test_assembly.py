@@ -6,7 +6,7 @@ from covey._core.basis import Basis
 from covey._core.gating.gate import Groups
 from covey._core.search.assembly import assembled
 from covey._core.search.bases import ScaledBasis
-from covey._core.search.families import Family, Group
+from covey._core.search.plan import Family, Group
 from tests._core.bases import ramps_of
 
 N, D = 40, 3

@@ -53,7 +53,7 @@ def test_neighbours_among_floats_are_told_apart(n_values):
     same_knots(column[:, None], np.ones(len(column)), [len(column)])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 5)),

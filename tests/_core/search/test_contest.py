@@ -4,7 +4,7 @@ import pytest
 from covey._core.basis import Basis
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.cross_fit import Contest
-from covey._core.search.families import Candidate, Family
+from covey._core.search.plan import Candidate, Family
 from covey._core.search.rows import SearchInMemory
 from covey._core.search.targets import ClassTarget
 

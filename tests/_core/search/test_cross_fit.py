@@ -1,5 +1,6 @@
 """Cross-fitted candidates: each the same alone, in a stack, and as scikit-learn would have it."""
 
+from dataclasses import replace
 from functools import wraps
 
 import numpy as np
@@ -8,18 +9,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 import covey._core.gating.gate as gate
-import covey._core.search.cross_fit as contest
 import covey._core.search.cross_fit as cross_fit_module
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns
-from covey._core.search import optimum
 from covey._core.search.block import SearchBlock
-from covey._core.search.cross_fit import CrossFit
-from covey._core.search.families import Family
-from covey._core.search.optimum import FitPlan
-from covey._core.search.rows import GrowingRows, SearchInMemory
+from covey._core.search.cross_fit import CrossFit, Stage
+from covey._core.search.plan import CLASSIFICATION, Family, SearchPlan
+from covey._core.search.rows import GrowingRows, Rung, SearchInMemory
 from covey._core.search.targets import ClassTarget
 
 
@@ -37,7 +35,15 @@ def table():
 
 
 def cross_fit(
-    table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_early=False, starts=None, **how
+    table,
+    max_iter=15,
+    parts=None,
+    n_restarts=1,
+    sizes=(4,),
+    ends_early=False,
+    starts=None,
+    factor=1.0,
+    **how,
 ):
     columns, codes, weight, all_parts = table
     parts = all_parts if parts is None else parts
@@ -62,21 +68,21 @@ def cross_fit(
             usable=np.ones(n_columns, dtype=bool),
         )
 
+    how.setdefault("task", replace(CLASSIFICATION, toward_mean=0.0))
+    plan = SearchPlan(
+        families=[],
+        growth=None,
+        flip_probability=0.1,
+        seed=1,
+        most_features=4,
+        most_terms=np.inf if ends_early else 1e9,
+        **how,
+    )
     return CrossFit(
-        rows,
+        Stage(Rung.whole(rows, parts, 120, factor), n_restarts, max_iter, max_iter, sizes),
         {"features": FeatureColumns(Basis.plain(4), np.arange(4), np.ones(4, dtype=bool))},
         trainer,
-        FitPlan(
-            n_parts=len(parts),
-            n_restarts=n_restarts,
-            max_iter=max_iter,
-            path_iter=max_iter,
-            sizes=sizes,
-            most_features=4,
-            ends_early=ends_early,
-            fit_intercept=True,
-            **how,
-        ),
+        plan,
         starts,
     )
 
@@ -145,13 +151,13 @@ def test_a_path_ends_where_fewer_features_are_hopeless(table, monkeypatch):
     every = held_out(whole, family)
     assert [one.size for one in whole.candidates] == [4, 2, 1] * 2
     # Now every point that is worse than the first one is hopeless.
-    monkeypatch.setattr(contest, "_FAR", -1e9)
+    monkeypatch.setattr(cross_fit_module, "_FAR", -1e9)
     short = cross_fit(table, sizes=(4, 2, 1), ends_early=True)
     first = held_out(short, family)
     assert [one.size for one in short.candidates] == [4, 4]
     assert_allclose(first, every[[0, 3]], atol=1e-6)
     # And here none is.
-    monkeypatch.setattr(contest, "_FAR", 1e9)
+    monkeypatch.setattr(cross_fit_module, "_FAR", 1e9)
     long = cross_fit(table, sizes=(4, 2, 1), ends_early=True)
     assert_allclose(held_out(long, family), every, atol=1e-6)
 
@@ -162,7 +168,7 @@ def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch)
     whole.hold_out(alone)
     every = held_out(whole, family)
     # Every path is worse now than that of the member alone.
-    monkeypatch.setattr(contest, "_WORSE", -1e9)
+    monkeypatch.setattr(cross_fit_module, "_WORSE", -1e9)
     short = cross_fit(table, sizes=(4, 3, 2, 1), ends_early=True)
     short.hold_out(alone)
     found = held_out(short, family)
@@ -170,7 +176,7 @@ def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch)
     assert_allclose(found, every[[0, 1, 2, 3, 4, 5, 8, 9]], atol=1e-6)
     # Where some folds of a penalty end and others do not, its last points do not take part.
     monkeypatch.setattr(gate, "_STACK_SIZE", 1)
-    monkeypatch.setattr(contest, "_WORSE", 0.0)
+    monkeypatch.setattr(cross_fit_module, "_WORSE", 0.0)
     mixed = cross_fit(table, sizes=(4, 3, 2, 1), ends_early=True)
     mixed.hold_out(alone)
     some = held_out(mixed, family)
@@ -201,7 +207,7 @@ def test_a_member_that_loses_all_features_is_dropped(table):
 
 def test_penalties_are_those_of_the_rows_that_there_are(table):
     direct = held_out(cross_fit(table), Family("features", 3, (1e-1,)))
-    by_factor = held_out(cross_fit(table, penalty_factor=10.0), Family("features", 3, (1e-2,)))
+    by_factor = held_out(cross_fit(table, factor=10.0), Family("features", 3, (1e-2,)))
     assert_allclose(direct, by_factor, atol=1e-5)
     assert np.abs(direct - held_out(cross_fit(table), Family("features", 3, (1e-2,)))).max() > 0.01
 
@@ -254,13 +260,13 @@ def test_products_with_the_columns_in_use_are_those_with_all(table, monkeypatch)
         restrict(self, kind, columns, gate_columns)
 
     monkeypatch.setattr(SearchBlock, "restrict", noted)
-    monkeypatch.setattr(optimum, "_LEFT_OUT", 1)
+    monkeypatch.setattr(cross_fit_module, "_LEFT_OUT", 1)
     assert_allclose(held_out(cross_fit(table, **how), family), whole, atol=1e-4)
     assert min(columns for columns, _ in copied) < 4
     assert min(columns for _, columns in copied) < 4
     fits = cross_fit(table, **how)
     few = fits.fitted(family, 1e-1, [2])[2][0]
-    monkeypatch.setattr(optimum, "_LEFT_OUT", 1 << 40)
+    monkeypatch.setattr(cross_fit_module, "_LEFT_OUT", 1 << 40)
     many = cross_fit(table, **how).fitted(family, 1e-1, [2])[2][0]
     assert_array_equal(few.support, many.support)
     for name in ("theta", "intercept", "gate", "gate_intercept"):

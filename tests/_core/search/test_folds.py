@@ -65,12 +65,12 @@ def test_blocks_and_tables_are_dealt_as_written_out(table, sizes, most_ranked, m
         assert_array_equal(test, held_out)
     rows = Several(np.zeros((60, 1)), codes, weight, sizes, 5)
     assigned = folds_of_rows(rows, 4, classes, seed=3, n_repeats=2)
-    assert assigned.n_parts == 8
+    assert len(assigned) == 8
     # Nothing but what is counted comes from classes that are large.
     assert len(assigned.number) == sum(
         count for count in np.bincount(codes[weight > 0]) if 1 < count <= most_ranked
     )
-    rows.broadcast(SearchBlock.assign_folds, assigned, 1)
+    rows.broadcast(SearchBlock.set_folds, assigned, 1)
     start = 0
     for block, size in zip(rows.blocks, sizes, strict=True):
         for (train, test), (trained_on, held_out) in zip(block._parts, expected, strict=True):
@@ -79,6 +79,21 @@ def test_blocks_and_tables_are_dealt_as_written_out(table, sizes, most_ranked, m
                 assert_array_equal(start + block._order[found], mine)
         assert_array_equal(block.run_weight[-1], block.weight)
         start += size
+
+
+def test_the_order_in_which_blocks_answer_does_not_matter(table):
+    codes, weight = table
+    counts = np.bincount(codes[weight > 0])
+    ranked = dealing.ranked_classes(counts)
+    known = [
+        dealing.drawn(
+            start, codes[start : start + 20], weight[start : start + 20] > 0, 3, 2, ranked
+        )
+        for start in (0, 20, 40)
+    ]
+    one, other = (dealing.assigned_folds(counts, 3, 4, parts) for parts in (known, known[::-1]))
+    assert_array_equal(one.number, other.number)
+    assert_array_equal(one.fold, other.fold)
 
 
 def test_a_class_with_one_row_and_too_few_rows_are_said():

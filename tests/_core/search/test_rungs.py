@@ -14,10 +14,10 @@ from covey._core.search import search as comparison
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
 from covey._core.search.block import SearchBlock
-from covey._core.search.families import CLASSIFICATION, Family
 from covey._core.search.folds import sampled_rows
+from covey._core.search.plan import CLASSIFICATION, Family, SearchPlan, Watch
 from covey._core.search.rows import Rung, SearchInMemory, rung_sizes, sampled_rung
-from covey._core.search.search import Limits, Search, SearchPlan, Watch
+from covey._core.search.search import Search
 from covey._core.search.targets import ClassTarget
 from tests._core.several import Several
 
@@ -69,10 +69,19 @@ def test_a_rung_fits_on_the_first_rows_and_holds_out_the_others(table):
 def searched(table, rows, found_rungs, families, **how):
     X, _, weight = table
     mean, deviation = moments(X.T, weight)
-    plan = SearchPlan(CLASSIFICATION, SETTINGS, 0.01, 0, 1.0, 1, True, n_rows=len(weight), **how)
+    plan = SearchPlan(
+        CLASSIFICATION,
+        families,
+        SETTINGS,
+        flip_probability=0.01,
+        seed=0,
+        most_features=X.shape[1],
+        rungs=found_rungs,
+        n_rows=len(weight),
+        **how,
+    )
     features = Features(mean, deviation, deviation > 0, np.arange(X.shape[1]))
-    search = Search(rows, features, plan, found_rungs)
-    return search.run(families, [], Limits(X.shape[1]), Watch(nullcontext))
+    return Search(rows, features, plan).run(Watch(nullcontext))
 
 
 def in_memory(table, sizes=(N,)):

@@ -15,9 +15,16 @@ from covey._core.moments import moments
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
 from covey._core.search.block import SearchBlock
-from covey._core.search.families import CLASSIFICATION, REGRESSION, Pace, families
+from covey._core.search.plan import (
+    CLASSIFICATION,
+    REGRESSION,
+    Pace,
+    SearchPlan,
+    Watch,
+    families,
+)
 from covey._core.search.rows import SearchInMemory, folds_of_rows
-from covey._core.search.search import Limits, Search, SearchPlan, Watch
+from covey._core.search.search import Search
 from covey._core.search.targets import ClassTarget, ValueTarget
 from tests._core.several import Several
 
@@ -59,16 +66,23 @@ def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
     mean, deviation = moments(X.tocsc() if sparse.issparse(X) else X.T, weight)
     usable = deviation > 0
     n_repeats = 2 if effort == "best" else 1
-    search = Search(
-        rows,
-        Features(mean, deviation, usable, np.arange(4)),
-        SearchPlan(OF_CLASSES, SETTINGS, 0.01, 0, 0.5, n_repeats, True, single=single),
-    )
     folds = []
     if effort != "fast":
         folds = folds_of_rows(rows, cv, CLASSES, seed=0, n_repeats=n_repeats)
-    candidates = families(OF_CLASSES, effort, 2, alpha, search.bases, weight.sum())
-    return search.run(candidates, folds, Limits(4), Watch(nullcontext))
+    plan = SearchPlan(
+        OF_CLASSES,
+        families(OF_CLASSES, effort, 2, alpha, weight.sum()),
+        SETTINGS,
+        flip_probability=0.01,
+        seed=0,
+        most_features=4,
+        folds=folds,
+        n_errors=0.5,
+        n_restarts=n_repeats,
+        single=single,
+    )
+    features = Features(mean, deviation, usable, np.arange(4))
+    return Search(rows, features, plan).run(Watch(nullcontext))
 
 
 def same(one, other):
@@ -153,21 +167,19 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
         in_blocks(),
         in_blocks(lambda method, number: draws.random() < 0.01),
     ):
-        search = Search(
-            rows,
-            Features(mean, deviation, deviation > 0, np.arange(4)),
-            SearchPlan(
-                OF_VALUES, replace(VALUE_SETTINGS, loss=loss), 0.01, 0, 0.5, 1, True, single=False
-            ),
+        plan = SearchPlan(
+            OF_VALUES,
+            families(OF_VALUES, "balanced", 2, None, 150),
+            replace(VALUE_SETTINGS, loss=loss),
+            flip_probability=0.01,
+            seed=0,
+            most_features=4,
+            folds=folds_of_rows(rows, 3, np.zeros(1), seed=0, n_repeats=1),
+            n_errors=0.5,
+            single=False,
         )
-        flocks.append(
-            search.run(
-                families(OF_VALUES, "balanced", 2, None, search.bases, 150),
-                folds_of_rows(rows, 3, np.zeros(1), seed=0, n_repeats=1),
-                Limits(4),
-                Watch(nullcontext),
-            )
-        )
+        features = Features(mean, deviation, deviation > 0, np.arange(4))
+        flocks.append(Search(rows, features, plan).run(Watch(nullcontext)))
     flock, cut, patched = flocks
     assert flock.coef.shape == (sum(flock.sizes), 1, flock.basis.n_columns)
     assert "pool" not in flock.candidates

@@ -14,6 +14,8 @@ from covey._core.search.selection import (
     log_losses,
     loss_sums,
     loss_sums_of_parts,
+    mean_and_error,
+    possible,
     thrifty_weights,
 )
 
@@ -36,7 +38,7 @@ def literal(true, weight, n_picks, replace):
     return np.bincount(best_picked, minlength=len(true)) / len(best_picked)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.booleans())
 def test_equals_the_literal_version(seed, replace):
     rng = np.random.default_rng(seed)
@@ -156,6 +158,60 @@ def test_sums_of_losses_are_those_of_each_part():
     assert_allclose(sums[2], [1.5, 9.0, 0.25 * 4 + 64, 0.25 * 2 + 8, 1.25])
     assert_allclose(loss_sums(losses, weight), sums.sum(axis=0))
     assert loss_sums(np.zeros(0), np.zeros(0)).dtype == np.float64
+
+
+def test_means_and_errors_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    losses, weight = rng.normal(3, 1, 40), rng.uniform(0.2, 2, 40)
+    mean, error = mean_and_error(loss_sums(losses, weight))
+    share = weight / weight.sum()
+    assert mean == pytest.approx(share @ losses)
+    assert error == pytest.approx(np.sqrt(share**2 @ (losses - mean) ** 2))
+
+
+def test_rounding_chooses_no_candidate_and_adds_none():
+    better = np.array([[0.5, 0.5], [0.5, 0.5 + 1e-13]])
+    assert_array_equal(greedy_selection(better, np.ones(2)), [1, 0])
+    # With the second the loss of the mean is lower, by 2.5e-10.
+    r = np.sqrt(4e-9)
+    beside = 0.5 * np.array([[1.0, 1.0], [1 - r, 1 + r + 0.75 * r**2]])
+    mean = beside.mean(axis=0)
+    assert 0 < -np.log(beside[0]).mean() + np.log(mean).mean() < 1e-9
+    assert_array_equal(greedy_selection(beside, np.ones(2)), [1, 0])
+
+
+def test_what_is_not_predicted_is_as_wrong_as_can_be():
+    true = np.array([[np.nan, 0.9, 0.9], [0.3, 0.4, 0.5]])
+    assert_array_equal(possible(true), [[1e-6, 0.9, 0.9], [0.3, 0.4, 0.5]])
+    assert_array_equal(greedy_selection(true, np.ones(3), n_picks=1), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("n_terms", "chosen"),
+    [
+        ((200, 120), 1),  # more than a hundred are left, so that two errors are allowed
+        ((126, 100), 0),
+        ((20, 12), 0),
+        ((5, 4), 0),
+    ],
+)
+@pytest.mark.parametrize("n_errors", [0.5, 2.5])
+def test_more_errors_are_allowed_where_many_terms_are_left(n_terms, chosen, n_errors):
+    rng = np.random.default_rng(0)
+    best = rng.uniform(0.4, 0.9, 50)
+    noise = rng.normal(size=50)
+    noise = (noise - noise.mean()) / noise.std()
+    # The second is worse by one and a half of 0.5 errors, and less than one of 2.5.
+    error = 0.01 / np.sqrt(50)
+    library = np.stack([best, best * np.exp(0.01 * noise - 0.75 * error)])
+    losses = PredictionLibrary(library, log_losses, np.ones(50))
+    shares, _ = thrifty_weights(
+        lambda picked, allowed: losses.pick_losses(picked, allowed, 50.0)[0],
+        lambda weights, other: losses.compare(weights, other)[0],
+        Budget(np.array(n_terms), np.ones(2, dtype=int), sum(n_terms) - 1, np.inf),
+        n_errors,
+    )
+    assert_allclose(shares, np.eye(2)[1 if n_errors > 1 else chosen])
 
 
 def test_a_budget_counts_candidates():

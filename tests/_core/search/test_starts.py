@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns
-from covey._core.search.optimum import Starts
+from covey._core.search.cross_fit import Starts
 
 N_RUNS, N_CLASSES, N_FEATURES = 3, 2, 4
 

@@ -8,10 +8,9 @@ from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns
 from covey._core.losses import ValueLoss
 from covey._core.search.block import SearchBlock
-from covey._core.search.cross_fit import CrossFit
-from covey._core.search.families import Family
-from covey._core.search.optimum import FitPlan
-from covey._core.search.rows import SearchInMemory
+from covey._core.search.cross_fit import CrossFit, Stage
+from covey._core.search.plan import REGRESSION, Family, SearchPlan
+from covey._core.search.rows import Rung, SearchInMemory
 from covey._core.search.targets import ClassTarget, ValueTarget
 
 
@@ -49,19 +48,10 @@ def test_held_out_rows_are_predicted_without_them():
     block.standardize("features", Basis.plain(5), *nothing)
     block.set_folds(parts, 1)
     fits = CrossFit(
-        SearchInMemory([block]),
+        Stage(Rung.whole(SearchInMemory([block]), parts, 60), 1, 200, 20, [5]),
         {"features": FeatureColumns(Basis.plain(5), np.arange(5), np.ones(5, dtype=bool))},
         None,
-        FitPlan(
-            n_parts=3,
-            n_restarts=1,
-            max_iter=200,
-            path_iter=20,
-            sizes=[5],
-            most_features=5,
-            ends_early=False,
-            fit_intercept=True,
-        ),
+        SearchPlan(REGRESSION, [], None, 0.0, 0, most_features=5, most_terms=100),
     )
     fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))
     found, _, _ = block.held_out.predictions()

@@ -13,7 +13,7 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
 from covey._core.gating.gate import Pool
 from covey._core.search.bases import ScaledBasis
-from covey._core.search.families import Group
+from covey._core.search.plan import Group
 
 # A member whose mean importance over all training rows is less than this is dropped.
 _LEAST_IMPORTANCE = 0.005

@@ -8,6 +8,7 @@ import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
+from covey._core.gating.paths import FeatureColumns
 from covey._core.limits import SQUARABLE
 from covey._core.moments import moments_of_blocks
 from covey._core.quantiles import quantiles_by_sums
@@ -33,11 +34,14 @@ class Features:
     unit: IntArray  # (D,), which features flip together; -1: never
     grouped: bool = False  # whether some do: then there are no products
     seen: FloatArray | None = None  # (2, D), the range in which values are multiplied
-    centered: bool = True  # whether columns are centered
-    scaled: bool = True
     # Columns that are made of one variable: one of each counts, and some are not multiplied.
     counted: BoolArray | None = None  # (D,)
     multiplied: BoolArray | None = None  # (D,)
+
+    def columns(self) -> FeatureColumns:
+        """The features alone, as what members see."""
+        plain = Basis.plain(len(self.unit))
+        return FeatureColumns(plain, self.unit, self.usable, self.counted)
 
 
 @dataclass(frozen=True)
@@ -141,10 +145,9 @@ def _scaled(rows: SearchRows, name: str, basis: Basis, features: Features) -> Sc
     # sense, and so would be the prediction for a new row where it is not constant.
     varies = deviation > np.maximum(1.0 / SQUARABLE, 1e-6 * size)
     usable[basis.n_features :] &= varies[basis.n_features :]
-    mean = np.where(finite & features.centered, mean, 0.0)
+    mean = np.where(finite, mean, 0.0)
     deviation = np.where(finite, deviation, 0.0)
-    scale = np.where(deviation > 0, deviation, 1.0) if features.scaled else np.ones(len(mean))
-    return ScaledBasis(basis, mean, scale, usable)
+    return ScaledBasis(basis, mean, np.where(deviation > 0, deviation, 1.0), usable)
 
 
 def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[FloatArray]:

@@ -310,28 +310,31 @@ class SearchBlock:
         codes, used = self._as_given()
         return drawn(self._start, codes, used, seed, n_repeats, ranked)
 
-    def assign_folds(self, assignment: FoldAssignment, n_restarts: int) -> None:
-        """Split the rows into folds as assigned; prepare runs on each fold and on all rows."""
-        codes, used = self._as_given()
-        self._set_parts(assignment.parts(self._start, codes, used), n_restarts)
+    def set_folds(self, folds: FoldAssignment | Folds, n_restarts: int) -> None:
+        """Split the rows into folds, as assigned or given; prepare runs on each and on all rows.
 
-    def set_folds(self, folds: Folds, n_restarts: int) -> None:
-        """The same for folds that are given: rows to fit on, and rows that are held out."""
-        stop = self._start + len(self.weight)
-        parts = [
-            [rows[(rows >= self._start) & (rows < stop)] - self._start for rows in part]
-            for part in folds
-        ]
-        self._set_parts([(train, test) for train, test in parts], n_restarts)
-
-    def _set_parts(self, parts: Folds, n_restarts: int) -> None:
-        position = self._position()
-        self._parts = [(position[train], position[test]) for train, test in parts]
-        self.run_weight = np.zeros((len(parts) + n_restarts, len(self.weight)))
+        Folds that are given are the numbers of rows to fit on, and of rows that are held out. What
+        was grown on other folds is forgotten.
+        """
+        self._growing = {}
+        start, position = self._start, self._position()
+        if isinstance(folds, FoldAssignment):
+            codes, used = self._as_given()
+            self._parts = [
+                (position[train], position[test])
+                for train, test in folds.parts(start, codes, used)
+            ]
+        else:
+            parts = (
+                [rows[(rows >= start) & (rows < start + len(position))] - start for rows in part]
+                for part in folds
+            )
+            self._parts = [(position[train], position[test]) for train, test in parts]
+        self.run_weight = np.zeros((len(folds) + n_restarts, len(self.weight)))
         for run, (rows, _) in enumerate(self._parts):
             self.run_weight[run, rows] = self.weight[rows]
         self._is_fitted_on = bool(self.run_weight.any())
-        self.run_weight[len(parts) :] = self.weight
+        self.run_weight[len(folds) :] = self.weight
         self.held_out = HeldOutPredictions(self.target, self.weight, self._parts)
 
     def _weight_of(self, folds: bool, single: bool) -> Array:

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.arrays import BoolArray, FloatArray, IntArray, to_host
-from covey._core.gating.gate import Parts, runs_at_once
+from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
+from covey._core.gating.gate import GatedObjective, Parts, contrast, of_two_classes, runs_at_once
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
+from covey._core.lbfgs import minimise
 from covey._core.search.block import Kind, SearchBlock
-from covey._core.search.families import Candidate, Family, Group, Point
-from covey._core.search.optimum import FitPlan, HostParts, Optimum, Starts, on_host
-from covey._core.search.rows import SearchRows
+from covey._core.search.plan import Candidate, Family, Group, Point, SearchPlan
+from covey._core.search.rows import Rung, SearchRows
 from covey._core.search.selection import mean_and_error
 
 # A path ends where its loss is so many standard errors above that of its best point.
@@ -118,10 +118,109 @@ class Contest:
         self._rows.broadcast(SearchBlock.keep_candidates, self._numbers)
 
 
+# -- where candidates start -----------------------------------------------------------------------
+
+
+class Starts:
+    """Members that Algorithm 1 grew on the features, for all runs at once; more on demand.
+
+    The runs are the folds and then the restarts on all rows. A larger group starts from the
+    members of a smaller one and some more, so that each member is grown once. All bases begin
+    with the features, so that groups on any of them can start from the same members: their ramps
+    and products have the coefficient 0 at first. The members were grown on some columns (None:
+    all) of the ``features``.
+    """
+
+    def __init__(
+        self, trainer: StackTrainer, columns: IntArray | None, features: FeatureColumns
+    ) -> None:
+        self._trainer = trainer
+        self._columns, self._features = columns, features
+        self._theta: list[FloatArray] = []
+        self._intercept: list[FloatArray] = []
+        self._units: list[BoolArray] = []
+        self._grown: list[list[tuple[int, Any]]] = []
+
+    def of(
+        self, n_members: int, runs: IntArray, basis: FeatureColumns
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs.
+
+        They are those of members on the columns of a basis.
+        """
+        while len(self._theta) < n_members:
+            grown = self._trainer.grow()
+            theta, support = to_host(grown.theta), grown.support
+            if self._columns is not None:
+                theta, support = (
+                    widened(values, self._columns, self._features.n_columns)
+                    for values in (theta, support)
+                )
+            self._theta.append(theta)
+            self._intercept.append(to_host(grown.intercept))
+            self._units.append(self._features.units(support))
+            self._grown.append(
+                [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
+            )
+        theta = np.stack([part[:, runs] for part in self._theta[:n_members]])
+        intercept = np.stack([part[:, runs] for part in self._intercept[:n_members]])
+        units = np.stack([part[runs] for part in self._units[:n_members]], axis=1)
+        first = np.arange(self._features.n_columns)
+        return (
+            widened(theta.transpose(2, 0, 1, 3), first, basis.n_columns),
+            intercept.transpose(2, 0, 1),
+            basis.columns(units),
+        )
+
+    def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
+        """How the members of one run were grown."""
+        return [grown[run] for grown in self._grown[:n_members]]
+
+
+def widened(values: Array, columns: IntArray, n_columns: int) -> Array:
+    """Values (..., p) of some columns, among all of them; zero elsewhere."""
+    wide = np.zeros((*values.shape[:-1], n_columns), dtype=values.dtype)
+    wide[..., columns] = values
+    return wide
+
+
+def on_host(parts: Parts) -> HostParts:
+    """Parts as arrays of NumPy in double precision."""
+    theta, intercept, gate, gate_intercept = (
+        np.asarray(to_host(part), dtype=np.float64) for part in parts
+    )
+    return theta, intercept, gate, gate_intercept
+
+
+# -- fits -----------------------------------------------------------------------------------------
+
+
 # Of more than twice so many units, groups see the strongest ones of a member alone.
 _SCREENED = 64
+# Products with a copy of the columns in use are worth it where at least so many numbers, rows
+# times columns, are left out.
+_LEFT_OUT = 1 << 17
+# And they take memory: where more than this share of the columns is in use, all are.
+_MOST_COPIED = 0.75
+#: `Parts` as arrays of NumPy.
+HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
 _NEVER = -1e3
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A comparison of candidates, or the last fit: on which rows, and how far fits go there.
+
+    Members keep ``sizes`` units of features along a path. A candidate is fitted to each fold, and
+    ``n_restarts`` times to all rows, each time from a start of its own.
+    """
+
+    rung: Rung
+    n_restarts: int
+    max_iter: int  # iterations at the first point of a path
+    path_iter: int  # and at later ones
+    sizes: Sequence[int]
 
 
 @dataclass
@@ -148,29 +247,32 @@ class CrossFit:
 
     def __init__(
         self,
-        rows: SearchRows,
+        stage: Stage,
         columns: dict[str, FeatureColumns],
         trainer: Callable[[str, IntArray | None], StackTrainer],
-        plan: FitPlan,
+        plan: SearchPlan,
         starts: Mapping[Point, Group] | None = None,
+        on_iteration: Callable[[], None] | None = None,
     ) -> None:
-        self._rows = rows
+        self._rows = rows = stage.rung.rows
+        self._stage, self._plan, self._n_parts = stage, plan, len(stage.rung.folds)
         self._columns = columns
         self._trainer = trainer
-        self._plan = plan
+        self._on_iteration = on_iteration
         self._ended_before = {} if starts is None else starts
         self._starts: dict[str, Starts] = {}
         self._screens: dict[str, BoolArray] = {}
         # Members lose features gradually, but not all points on the way are within the limit.
         most_units = columns["features"].units_within(plan.most_features)
-        self._allowed = [size for size in plan.sizes if size <= most_units]
+        self._allowed = [size for size in stage.sizes if size <= most_units]
         # The more rows a block has, the fewer runs it can work on at once.
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
-        self._optimum = Optimum(rows, self._n_rows, plan)
+        self._with_totals: set[tuple[bool, bool]] = set()
         self._needs_double: dict[str, bool] = {}
-        self._contest = Contest(rows, plan.n_parts, plan.ends_early)
+        # What is limited may have to be worse.
+        self.contest = Contest(rows, self._n_parts, not np.isfinite(plan.most_terms))
         #: Those whose predictions of held-out rows the blocks have, in that order.
-        self.candidates = self._contest.candidates
+        self.candidates = self.contest.candidates
         #: Where candidates ended that others go on from: on the first fold of a rung.
         self.ended: dict[Point, Group] = {}
         # The same of every fold, as numbers of single precision that groups can be made of.
@@ -193,31 +295,27 @@ class CrossFit:
         What they predict of the rows that they were not fitted on stays in the blocks, where
         they are compared.
         """
-        n_parts, allowed = self._plan.n_parts, self._sizes_of(family)
+        n_parts, allowed = self._n_parts, self._sizes_of(family)
         runs = np.tile(np.arange(n_parts), len(family.alphas))
         alpha = np.repeat(np.array(family.alphas), n_parts)
-        single = self._plan.single and not self._is_precise(family.basis)
-        path = [size for size in self._path_of(family) if size >= allowed[-1]]
-        self._contest.begin(self.points(family))
-        for fit in self._fits(family, runs, alpha, allowed, path, folds=True, single=single):
+        self.contest.begin(self.points(family))
+        for fit in self._fits(family, runs, alpha, allowed, folds=True, single=True):
             of_runs = runs[fit.chunk]
             points = fit.chunk // n_parts * len(allowed) + allowed.index(fit.size)
-            fit.ended[:] = self._contest.hold_out(fit.kind, points, of_runs, fit.parts)
-            self._keep(family, fit, alpha[fit.chunk].tolist(), of_runs.tolist())
-        self._contest.end()
+            fit.ended[:] = self.contest.hold_out(fit.kind, points, of_runs, fit.parts)
+            # Where runs ended is remembered as far as anybody will ask for it.
+            ended = zip(alpha[fit.chunk].tolist(), of_runs.tolist(), strict=True)
+            for position, (of_run, run) in enumerate(ended):
+                point = family.kind, of_run, fit.size
+                if run == 0 and not self._stage.n_restarts:
+                    self.ended[point] = self._group(family, of_run, fit, position, run)
+                    if n_parts == 1:
+                        continue
+                if self._plan.keeps_folds:
+                    self._kept.setdefault(point, []).append((family, fit, position, run))
+        self.contest.end()
         compared = {(one.family.kind, one.alpha, one.size) for one in self.candidates}
         self._kept = {point: kept for point, kept in self._kept.items() if point in compared}
-
-    def _keep(self, family: Family, fit: _Fit, alphas: list[float], runs: list[int]) -> None:
-        """Remember where runs of a family ended, as far as anybody will ask for it."""
-        for position, (alpha, run) in enumerate(zip(alphas, runs, strict=True)):
-            point = family.kind, alpha, fit.size
-            if run == 0 and not self._plan.n_restarts:
-                self.ended[point] = self._group(family, alpha, fit, position, run)
-                if self._plan.n_parts == 1:
-                    continue
-            if self._plan.keeps_folds:
-                self._kept.setdefault(point, []).append((family, fit, position, run))
 
     def _group(self, family: Family, alpha: float, fit: _Fit, position: int, run: int) -> Group:
         """One of the runs, with what is known of how its members were grown, here or before."""
@@ -244,13 +342,9 @@ class CrossFit:
             for family, fit, position, run in self._kept[point]
         ]
 
-    def forget_unfinished(self) -> None:
-        """Drop what an interrupted ``hold_out`` has left."""
-        self._contest.forget_unfinished()
-
     def _path_of(self, family: Family) -> list[int]:
         """The sizes that the members of a family pass; groups of a wide table begin later."""
-        sizes = self._plan.sizes
+        sizes = self._stage.sizes
         if family.n_members == 1 or sizes[0] <= 2 * _SCREENED or not self._rows.restricts:
             return list(sizes)
         return [size for size in sizes if size <= _SCREENED] or [sizes[-1]]
@@ -259,27 +353,13 @@ class CrossFit:
         """Those within the limits."""
         return [size for size in self._path_of(family) if size in self._allowed]
 
-    def _is_precise(self, basis: str) -> bool:
-        """Whether any block needs double precision to compare candidates on a basis."""
-        if basis not in self._needs_double:
-            self._needs_double[basis] = bool(self._rows.max(SearchBlock.needs_double, basis)[0])
-        return self._needs_double[basis]
-
     def fitted(self, family: Family, alpha: float, sizes: Sequence[int]) -> dict[int, list[Group]]:
         """Points of one path on all rows, by their size; a group for each restart."""
-        alphas = np.full(self._plan.n_restarts, float(alpha))
+        restarts = np.arange(self._stage.n_restarts)
+        alphas = np.full(len(restarts), float(alpha))
         groups: dict[int, list[Group]] = {size: [] for size in sizes}
-        path = [size for size in self._path_of(family) if size >= min(sizes)]
-        for fit in self._fits(
-            family,
-            np.arange(self._plan.n_restarts),
-            alphas,
-            sizes,
-            path,
-            folds=False,
-            single=False,
-        ):
-            for position, run in enumerate((self._plan.n_parts + fit.chunk).tolist()):
+        for fit in self._fits(family, restarts, alphas, sizes, folds=False, single=False):
+            for position, run in enumerate((self._n_parts + fit.chunk).tolist()):
                 group = self._group(family, alpha, fit, position, run)
                 groups[fit.size].append(group)
                 self.ended[family.kind, alpha, fit.size] = group
@@ -290,7 +370,7 @@ class CrossFit:
 
         There members are grown on those features that are strongest on the basis of the family.
         """
-        return "features" if self._path_of(family)[0] == self._plan.sizes[0] else family.basis
+        return "features" if self._path_of(family)[0] == self._stage.sizes[0] else family.basis
 
     def continued(
         self, points: Sequence[Point], columns: IntArray, gate_columns: IntArray, *, single: bool
@@ -312,16 +392,9 @@ class CrossFit:
         alpha = np.array([alpha for _, alpha, _ in points])
         runs = np.zeros(len(points), dtype=np.int64)
         gate_support = (start[2] != 0).any(axis=1)
+        most = self._stage.max_iter
         parts, n_iter = self._optimum(
-            family,
-            kind,
-            runs,
-            alpha,
-            start,
-            support,
-            gate_support,
-            self._plan.max_iter,
-            restricts=False,
+            kind, runs, alpha, start, support, gate_support, most, restricts=False
         )
         theta, intercept, gate, gate_intercept = on_host(parts)
         groups = []
@@ -345,7 +418,6 @@ class CrossFit:
         runs: IntArray,
         alpha: FloatArray,
         sizes: Sequence[int],
-        path: Sequence[int],
         *,
         folds: bool,
         single: bool,
@@ -353,8 +425,13 @@ class CrossFit:
         """The family's optimum for each run and penalty, a part of the stack at a time.
 
         Of the points of a path those of ``sizes`` are given; runs that are then said to have ended
-        go no further.
+        go no further. With ``single``, single precision is used where no block needs double.
         """
+        basis = family.basis
+        if single and basis not in self._needs_double:
+            self._needs_double[basis] = bool(self._rows.max(SearchBlock.needs_double, basis)[0])
+        single = single and self._plan.single and not self._needs_double[basis]
+        path = [size for size in self._path_of(family) if size >= min(sizes)]
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
         n_columns = self._columns[family.basis].n_columns
         at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows, n_columns)
@@ -362,17 +439,17 @@ class CrossFit:
             chunk = np.arange(first, min(first + at_once, len(runs)))
             of_chunk, alphas = runs[chunk], alpha[chunk]
             start, support = self._start(
-                family, of_chunk + (0 if folds else self._plan.n_parts), alphas, path[0]
+                family, of_chunk + (0 if folds else self._n_parts), alphas, path[0]
             )
             gate_support = None
             n_iter = np.zeros(len(chunk), dtype=np.int64)
             for size in path:
-                max_iter = self._plan.max_iter
+                max_iter = self._stage.max_iter
                 if size < path[0]:
                     start, support, gate_support = self._pruned(family, start, size)
-                    max_iter = self._plan.path_iter
+                    max_iter = self._stage.path_iter
                 parts, more = self._optimum(
-                    family, kind, of_chunk, alphas, start, support, gate_support, max_iter
+                    kind, of_chunk, alphas, start, support, gate_support, max_iter
                 )
                 n_iter += more
                 start = on_host(parts)
@@ -388,6 +465,88 @@ class CrossFit:
                     start = theta, intercept, gate, gate_intercept
                 if not len(chunk):
                     break
+
+    def _optimum(
+        self,
+        kind: Kind,
+        runs: IntArray,
+        alpha: FloatArray,
+        start: HostParts,
+        support: BoolArray,
+        gate_support: BoolArray | None,
+        max_iter: int,
+        restricts: bool = True,
+    ) -> tuple[Parts, IntArray]:
+        """Where runs (r,) end from where they start, and after how many iterations.
+
+        With ``restricts``, the columns in use may be copied for products that take less time.
+        """
+        rows, plan, of_runs = self._rows, self._plan, (kind.folds, kind.single)
+        if of_runs not in self._with_totals:
+            (total,) = rows.sum(SearchBlock.run_totals, *of_runs)
+            rows.broadcast(SearchBlock.set_totals, *of_runs, total)
+            self._with_totals.add(of_runs)
+        shape, n_members = (start[0].shape[3], start[2].shape[2]), start[0].shape[1]
+        # The columns of members and gate that any run uses, if it is worth to copy them.
+        columns, gate_columns = np.flatnonzero(support.any(axis=(0, 1))), np.arange(shape[1])
+        if n_members == 1:
+            # One member is always asked.
+            gate_columns = gate_columns[:0]
+        elif gate_support is not None:
+            gate_columns = np.flatnonzero(gate_support.any(axis=0))
+        columns, gate_columns = (
+            np.arange(n_columns) if len(used) > _MOST_COPIED * n_columns else used
+            for used, n_columns in zip((columns, gate_columns), shape, strict=True)
+        )
+        left_out = sum(shape) - len(columns) - len(gate_columns)
+        restricts &= rows.restricts and left_out * self._n_rows >= _LEFT_OUT
+        if restricts:
+            kind = replace(kind, restricted=True)
+            rows.broadcast(SearchBlock.restrict, kind, columns, gate_columns)
+            theta, intercept, gate, gate_intercept = start
+            start = theta[..., columns], intercept, gate[..., gate_columns], gate_intercept
+            support = support[..., columns]
+            gate_support = None if gate_support is None else gate_support[..., gate_columns]
+        n_outputs = rows.n_classes
+        if n_outputs == 2:
+            # One number for both classes takes half of the products, and finds the same.
+            n_outputs = 1
+            start = contrast(start[0], 2), contrast(start[1], 2), *start[2:]
+        xp = namespace_of(rows.like)
+        dtype = xp.float32 if kind.single else xp.float64
+        objective = GatedObjective(
+            lambda parts, which: rows.sum(
+                SearchBlock.value_and_gradient, kind, runs[which], parts
+            ),
+            like(rows.like, alpha * self._stage.rung.factor, dtype),
+            n_members,
+            n_outputs,
+            start[0].shape[3],
+            start[2].shape[2],
+            support=None if support.all() else like(rows.like, support, dtype),
+            gate_support=None
+            if gate_support is None or gate_support.all()
+            else like(rows.like, gate_support, dtype),
+            toward_mean=plan.task.toward_mean if n_members > 1 else 0.0,
+        )
+        packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)
+        found = minimise(
+            objective,
+            like(rows.like, packed, dtype),
+            max_iter=max_iter,
+            tol=1e-4,
+            memory=6,
+            journal=plan.journal,
+            on_iteration=self._on_iteration,
+        )
+        parts = objective.within(found.x, np.arange(len(runs)))
+        if n_outputs < rows.n_classes:
+            parts = of_two_classes(parts[0], 2), of_two_classes(parts[1], 2), *parts[2:]
+        if restricts:
+            of_members = widened(parts[0], columns, shape[0])
+            of_gate = widened(parts[2], gate_columns, shape[1])
+            parts = of_members, parts[1], of_gate, parts[3]
+        return parts, found.n_iter
 
     def _pruned(
         self, family: Family, parts: HostParts, size: int
@@ -437,7 +596,7 @@ class CrossFit:
             support = np.ones((len(runs), 1, n_columns), dtype=bool)
             return (theta, theta[..., 0], gate, gate[..., 0]), support
         screened = None
-        if size < self._plan.sizes[0]:
+        if size < self._stage.sizes[0]:
             screened = self._screened(family, size)
         features, grown_for = self._columns["features"], self._grown_for(family)
         if grown_for not in self._starts:
@@ -462,13 +621,10 @@ class CrossFit:
             alone = Family(family.basis, 1, (max(family.alphas),), family.pool)
             columns = self._columns[family.basis]
             found = []
-            for folds, n_runs in ((True, self._plan.n_parts), (False, self._plan.n_restarts)):
-                single = self._plan.single and not self._is_precise(family.basis)
-                runs = np.arange(n_runs)
-                alphas = np.full(n_runs, alone.alphas[0])
-                whole = [self._plan.sizes[0]]
+            for folds, n_runs in ((True, self._n_parts), (False, self._stage.n_restarts)):
+                alphas, widest = np.full(n_runs, alone.alphas[0]), self._stage.sizes[:1]
                 for fit in self._fits(
-                    alone, runs, alphas, whole, whole, folds=folds, single=single
+                    alone, np.arange(n_runs), alphas, widest, folds=folds, single=True
                 ):
                     strength = columns.strength(member_squares(on_host(fit.parts)[0]))
                     kept = columns.strongest(strength, size, columns.n_features)

@@ -38,8 +38,7 @@ class FoldAssignment:
     number: IntArray  # (m,), rows of all other classes that are in a fold, rising
     fold: npt.NDArray[np.int32]  # (n_repeats, m), their folds
 
-    @property
-    def n_parts(self) -> int:
+    def __len__(self) -> int:
         """How many folds there are, of all repeats."""
         return len(self.fold) * self.n_folds
 

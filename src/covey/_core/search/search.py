@@ -1,7 +1,7 @@
 """The search for a flock: which gated groups, on which basis, with which penalty.
 
 bases       the features, ramps of each, products of two        `bases`
-families    candidates: members x basis x gate x penalty        `families`
+plan        candidates: members x basis x gate x penalty        `plan`
 cross-fit   each candidate on each fold, in stacks of runs      `cross_fit`
 selection   weights by the loss of held-out rows                `selection`
 refit       what has a weight, on all rows                      `cross_fit`
@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns, path_sizes
-from covey._core.journal import ProgressJournal
 from covey._core.search.assembly import Flock, OnFolds, assembled
 from covey._core.search.bases import (
     Features,
@@ -34,10 +31,19 @@ from covey._core.search.bases import (
     standardized_bases,
 )
 from covey._core.search.block import SearchBlock
-from covey._core.search.cross_fit import CrossFit
-from covey._core.search.families import Candidate, Family, Group, Point, Task
-from covey._core.search.folds import ROWS_FOR_MEANS, FoldAssignment, Folds
-from covey._core.search.optimum import FitPlan
+from covey._core.search.cross_fit import CrossFit, Stage
+from covey._core.search.folds import ROWS_FOR_MEANS, FoldAssignment
+from covey._core.search.plan import (
+    Candidate,
+    Family,
+    Group,
+    Pace,
+    Point,
+    SearchPlan,
+    Task,
+    Watch,
+    on_bases,
+)
 from covey._core.search.rows import Rung, SearchRows
 from covey._core.search.selection import Budget, thrifty_weights
 
@@ -141,76 +147,14 @@ _STOPPED_LATE = (
 )
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a person is willing to read, at most: features of a member, terms and members of all.
-
-    A term is one column in one member, or in the gate of one group.
-    """
-
-    features: int
-    terms: float = np.inf
-    members: float = np.inf
-
-
-@dataclass(frozen=True)
-class SearchPlan:
-    """What parameters and the size of a table decide about a search.
-
-    ``growth`` is how the members that a search starts from are grown; a journal keeps the steps,
-    to continue from after an interruption. With ``single``, folds are fitted in single precision.
-    That is twice as fast, but what rounding does then depends on how rows lie in blocks, and may
-    decide between candidates that are nearly equal. ``n_errors`` is how many standard errors more
-    loss fewer terms are worth. With ``keeps_folds``, the flock knows what is selected as it was
-    fitted on each fold, too.
-    """
-
-    task: Task
-    growth: TrainingSettings
-    flip_probability: float
-    seed: int
-    n_errors: float
-    n_restarts: int  # of each candidate that is selected, on all rows
-    fit_intercept: bool
-    n_rows: int = 0  # of the whole table, if it is searched on rungs
-    factor: float = 1.0  # of the penalties for that many rows
-    single: bool = True
-    keeps_folds: bool = False
-    journal: ProgressJournal | None = None
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Functions that a search calls on its way, and what an interruption does.
-
-    ``on_family`` gives the context in which a family is cross-fitted; ``on_refit`` and
-    ``on_iteration`` are called before the last fit and after each iteration. With ``may_stop``,
-    who interrupts the comparison of candidates gets the best of those that are compared, and
-    ``on_stop`` is called. No family is begun any more when ``is_late``.
-    """
-
-    on_family: Callable[[Family], AbstractContextManager[Any]]
-    on_refit: Callable[[], None] | None = None
-    on_iteration: Callable[[], None] | None = None
-    may_stop: bool = False
-    on_stop: Callable[[], None] | None = None
-    is_late: Callable[[], bool] | None = None
-
-
 class Search:
-    """One search, over one table, whose rows are in memory or in blocks.
+    """One search by a plan, over one table, whose rows are in memory or in blocks."""
 
-    A long table is searched on ``rungs``: candidates are compared on some of its rows, what can
-    still win on more of them, and only what is selected is fitted on all.
-    """
-
-    def __init__(
-        self, rows: SearchRows, features: Features, plan: SearchPlan, rungs: Sequence[Rung] = ()
-    ) -> None:
+    def __init__(self, rows: SearchRows, features: Features, plan: SearchPlan) -> None:
         self._rows = rows
         self._features = features
-        self._plan = plan
-        self._rungs = rungs
+        self.plan, self._rungs = plan, plan.rungs
+        rungs = plan.rungs
         n_steps = min(plan.growth.max_iter, plan.task.pace.n_steps)
         self._growth = replace(plan.growth, max_iter=n_steps)
         for table in (rows, *(rung.rows for rung in rungs)):
@@ -224,6 +168,7 @@ class Search:
         for rung in rungs[:-1]:
             for name, scaled in self._bases.items():
                 standardize(rung.rows, name, scaled)
+        self.plan = replace(plan, families=on_bases(plan.families, self._bases))
         self._columns = {
             name: FeatureColumns(scaled.basis, features.unit, scaled.usable, features.counted)
             for name, scaled in self._bases.items()
@@ -231,45 +176,31 @@ class Search:
 
     def _bears_single(self, rows: SearchRows) -> bool:
         """Whether rows may be laid out in single precision: none are sparse or far out."""
-        if not self._plan.single or rows.is_sparse:
+        if not self.plan.single or rows.is_sparse:
             return False
         return not rows.max(SearchBlock.has_outliers)[0]
 
-    @property
-    def bases(self) -> tuple[str, ...]:
-        """The names of what members can see."""
-        return tuple(self._bases)
-
-    def run(
-        self,
-        families: Sequence[Family],
-        folds: FoldAssignment | Folds,
-        limits: Limits,
-        watch: Watch,
-    ) -> Flock:
-        """Cross-fit the families, select, fit what is selected on all rows.
-
-        Folds are assigned, or pairs of row numbers in the order of the table; rungs have their
-        own. Without any folds, the first family within the limits is taken.
-        """
-        n_restarts = self._plan.n_restarts
+    def run(self, watch: Watch) -> Flock:
+        """Cross-fit the families, select, fit what is selected on all rows."""
+        plan, n_restarts = self.plan, self.plan.n_restarts
+        families = plan.families
         found: list[Compared] = []
         starts: dict[Point, Group] = {}
-        rungs = self._rungs or [Rung.whole(self._rows, folds, self._plan.n_rows)]
+        rungs = self._rungs or [Rung.whole(self._rows, plan.folds, plan.n_rows)]
         stopped = False
         for rung, before_it in zip(rungs, [None, *rungs], strict=False):
             if before_it is not None:
                 before_it.rows.broadcast(SearchBlock.drop_layouts)
             # What wins on a rung is continued on all rows, and not fitted to all of its own.
             n_fitted = 0 if self._rungs and rung.folds else n_restarts
-            fits = self._cross_fit(rung, n_fitted, limits, watch, starts)
+            fits = self._cross_fit(rung, n_fitted, watch, starts)
             if rung.folds:
                 stopped = _held_out(fits, families, watch, known=bool(found))
                 if stopped and not fits.candidates:
                     break
-                found.append(self._compared(rung, fits, limits))
+                found.append(self._compared(rung, fits))
             else:
-                found = [self._only(rung, fits, families, limits)]
+                found = [self._only(rung, fits, families)]
             families = found[-1].surviving(families)
             starts = fits.ended
             if stopped:
@@ -277,13 +208,13 @@ class Search:
         if watch.on_refit is not None:
             watch.on_refit()
         groups = (
-            self._continued(starts, found[-1], limits, watch, watch.may_stop and not stopped)
+            self._continued(starts, found[-1], watch, watch.may_stop and not stopped)
             if self._rungs
             else self._refitted(fits, found[-1], n_restarts)
         )
-        candidates = results(found, self._plan.task)
+        candidates = results(found, plan.task)
         flock = assembled(groups, self._bases, candidates, self._importance)
-        if self._plan.keeps_folds:
+        if plan.keeps_folds:
             flock.on_folds = found[-1].flocks_of_folds(self._bases)
         return flock
 
@@ -291,48 +222,26 @@ class Search:
         self,
         rung: Rung,
         n_restarts: int,
-        limits: Limits,
         watch: Watch,
         starts: Mapping[Point, Group],
     ) -> CrossFit:
         """Let the rows know their folds; what fits candidates to these and to all rows."""
-        folds = rung.folds
-        if isinstance(folds, FoldAssignment):
-            rung.rows.broadcast(SearchBlock.assign_folds, folds, n_restarts)
-            n_parts = folds.n_parts
-        else:
-            rung.rows.broadcast(SearchBlock.set_folds, folds, n_restarts)
-            n_parts = len(folds)
-        max_iter = _RUNG_MAX_ITER if self._rungs else self._plan.task.pace.max_iter
-        features, plan = self._columns["features"], self._plan
-        most_units = features.units_within(limits.features)
-        of_fits = FitPlan(
-            n_parts=n_parts,
-            n_restarts=n_restarts,
-            max_iter=max_iter if n_parts else _MAX_ITER,
-            path_iter=_RUNG_PATH_ITER if self._rungs else plan.task.pace.path_iter,
-            sizes=path_sizes(features.n_units, most_units, limits.terms),
-            most_features=limits.features,
-            # What is limited may have to be worse.
-            ends_early=not np.isfinite(limits.terms),
-            fit_intercept=plan.fit_intercept,
-            toward_mean=plan.task.toward_mean,
-            penalty_factor=rung.factor,
-            single=plan.single,
-            keeps_folds=plan.keeps_folds,
-            on_iteration=watch.on_iteration,
-            journal=plan.journal,
-        )
+        rung.rows.broadcast(SearchBlock.set_folds, rung.folds, n_restarts)
+        features, plan, n_parts = self._columns["features"], self.plan, len(rung.folds)
+        pace = Pace(_RUNG_MAX_ITER, _RUNG_PATH_ITER, 0) if self._rungs else plan.task.pace
+        most_units = features.units_within(plan.most_features)
+        sizes = path_sizes(features.n_units, most_units, plan.most_terms)
+        max_iter = pace.max_iter if n_parts else _MAX_ITER
+        stage = Stage(rung, n_restarts, max_iter, pace.path_iter, sizes)
         trainer = partial(self._trainer, rung.growing, n_parts + n_restarts)
         # What one fold fits on, others hold out: each begins anew.
         known = starts if n_parts <= 1 else {}
-        return CrossFit(rung.rows, self._columns, trainer, of_fits, known)
+        return CrossFit(stage, self._columns, trainer, plan, known, watch.on_iteration)
 
     def _continued(
         self,
         starts: Mapping[Point, Group],
         compared: Compared,
-        limits: Limits,
         watch: Watch,
         may_stop: bool,
     ) -> list[tuple[float, Group]]:
@@ -345,8 +254,8 @@ class Search:
         single = self._bears_single(self._rows)
         for rung in self._rungs:
             rung.rows.broadcast(SearchBlock.drop_layouts)
-        whole = Rung.whole(self._rows, [], self._plan.n_rows, self._plan.factor)
-        fits = self._cross_fit(whole, 1, limits, watch, starts)
+        whole = Rung.whole(self._rows, [], self.plan.n_rows, self.plan.factor)
+        fits = self._cross_fit(whole, 1, watch, starts)
         groups: list[tuple[float, Group]] = []
         stopped = False
         for of_kind in points.values():
@@ -383,52 +292,43 @@ class Search:
             scaled, positions[name] = self._bases[name].only(columns)
             if single:
                 # A device has memory enough, and to send them takes time.
-                keep = self._plan.n_rows * len(positions[name]) <= _MOST_NUMBERS
+                keep = self.plan.n_rows * len(positions[name]) <= _MOST_NUMBERS
                 keep |= not is_on_host(self._rows.like)
                 standardize_single(self._rows, name, scaled, self._features, keep=keep)
             else:
                 standardize(self._rows, name, scaled)
         return positions[family.basis], positions[family.gate]
 
-    def fewest_terms(self) -> int:
-        """How many terms the smallest candidate can have: one member on one unit of features."""
-        return self._columns["features"].most_columns(1, 1)
-
-    def fewest_features(self) -> int:
-        """How many features a member has at least."""
-        return self._columns["features"].fewest_features
-
-    def _only(
-        self, rung: Rung, fits: CrossFit, families: Sequence[Family], limits: Limits
-    ) -> Compared:
+    def _only(self, rung: Rung, fits: CrossFit, families: Sequence[Family]) -> Compared:
         """The largest point within the limits: without folds nothing is known of smaller ones."""
         only = next(
             point
             for family in families
             for point in fits.points(family)
-            if point.n_terms <= limits.terms and point.family.n_members <= limits.members
+            if point.n_terms <= self.plan.most_terms
+            and point.family.n_members <= self.plan.most_members
         )
         if self._rungs:
             fits.fitted(only.family, only.alpha, [only.size])
         return Compared(rung, [only], np.ones(1), np.full(1, np.nan), fits.on_folds)
 
-    def _compared(self, rung: Rung, fits: CrossFit, limits: Limits) -> Compared:
+    def _compared(self, rung: Rung, fits: CrossFit) -> Compared:
         """The candidates, the weight of each, and its mean held-out loss, (M,)."""
         rows = rung.rows
         losses, weight = rows.sum(SearchBlock.candidate_losses)
         total = float(weight[0])
         budget = Budget(
-            self._plan.n_restarts * np.array([one.n_terms for one in fits.candidates]),
-            self._plan.n_restarts * np.array([one.family.n_members for one in fits.candidates]),
-            limits.terms,
-            limits.members,
+            self.plan.n_restarts * np.array([one.n_terms for one in fits.candidates]),
+            self.plan.n_restarts * np.array([one.family.n_members for one in fits.candidates]),
+            self.plan.most_terms,
+            self.plan.most_members,
             _MOST_GROUPS if len(self._rungs) > 1 else np.inf,
         )
         shares, readable = thrifty_weights(
             lambda picked, allowed: rows.sum(SearchBlock.pick_losses, picked, allowed, total)[0],
             lambda weights, best: rows.sum(SearchBlock.compare, weights, best)[0],
             budget,
-            self._plan.n_errors,
+            self.plan.n_errors,
         )
         return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds, readable)
 
@@ -459,12 +359,12 @@ class Search:
         return StackTrainer(
             rows.growing(name, len(which), growth, columns, by_contrasts),
             growth,
-            seed=self._plan.seed,
+            seed=self.plan.seed,
             runs=list(range(n_runs)),
-            flip_probability=np.full(n_runs, self._plan.flip_probability),
+            flip_probability=np.full(n_runs, self.plan.flip_probability),
             unit_of_feature=scaled.units(self._features.unit)[which],
             usable=scaled.usable[which],
-            journal=self._plan.journal,
+            journal=self.plan.journal,
             # What a flock is must not depend on how many constant columns there are.
             draws_all=False,
         )
@@ -500,7 +400,7 @@ def _held_out(fits: CrossFit, families: Sequence[Family], watch: Watch, known: b
         except KeyboardInterrupt:
             if not watch.may_stop or not (fits.candidates or known):
                 raise
-            fits.forget_unfinished()
+            fits.contest.forget_unfinished()
             warnings.warn(
                 f"Interrupted: {number} of {len(families)} families of candidates were compared, "
                 "and the flock is the best of these. Interrupt once more to have none.",

@@ -1,14 +1,21 @@
-"""The candidates of an effort: which groups of members, on which basis, with which penalty."""
+"""What a search will try: groups of members, on which bases, with which penalties, how far."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+import numpy as np
+
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import BoolArray, FloatArray
 from covey._core.gating.gate import Pool, shrinkage
+from covey._core.journal import ProgressJournal
+from covey._core.search.folds import FoldAssignment, Folds
+from covey._core.search.rows import Rung
 
 Effort = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[str, ...] = get_args(Effort)
@@ -25,7 +32,8 @@ _TIMES = 3
 class Family:
     """Candidates that differ in their penalty, and in how many features members keep.
 
-    One member has no gate: it is a regularized linear model.
+    One member has no gate: it is a regularized linear model. "richest" stands for ramps, where
+    there are any, else for the features.
     """
 
     basis: str  # what the members see
@@ -42,11 +50,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Gated:
-    """A family of gated groups in terms of its task.
-
-    "richest" stands for ramps, where there are any, else for the features; penalties are named
-    by their positions among ``Task.gated``.
-    """
+    """A family of gated groups; penalties are named by their positions among ``Task.gated``."""
 
     basis: str
     gate: str
@@ -160,11 +164,10 @@ def families(
     effort: Effort,
     n_members: int,
     alpha: float | None,
-    bases: Collection[str],
     n_rows: float,
     share_left: float = 1.0,
 ) -> list[Family]:
-    """The candidates of an effort, as far as the bases of the data allow them.
+    """The candidates of an effort, whatever the bases of the data allow of them.
 
     ``n_members`` is the size of a gated group, ``alpha`` the only penalty (None: those of the
     task), ``n_rows`` the number of rows or the sum of their weights. ``share_left`` is the share
@@ -177,18 +180,13 @@ def families(
         found = [alpha if alpha is not None else shrunk * one * factor for one in of_task]
         return tuple(dict.fromkeys(found))
 
-    def named(basis: str) -> str:
-        if basis != "richest":
-            return basis
-        return "ramps" if "ramps" in bases else "features"
-
     def gated(wanted: Gated, factor: float = 1.0) -> Family:
         return Family(
-            named(wanted.basis),
+            wanted.basis,
             wanted.times * n_members,
             penalties(tuple(task.gated[which] for which in wanted.penalties), factor),
             wanted.pool or task.pool,
-            named(wanted.gate),
+            wanted.gate,
         )
 
     if effort == "fast":
@@ -203,7 +201,17 @@ def families(
         if n_rows > _MANY_ROWS and effort == "balanced":
             wanted += [gated(one) for one in task.many_rows]
         wanted += [gated(one) for one in task.best if effort == "best"]
-    return list(dict.fromkeys(family for family in wanted if family.basis in bases))
+    return wanted
+
+
+def on_bases(wanted: Sequence[Family], bases: Collection[str]) -> list[Family]:
+    """Those of the families that the bases of the data allow."""
+    names = {"richest": "ramps" if "ramps" in bases else "features"}
+    found = [
+        replace(one, basis=names.get(one.basis, one.basis), gate=names.get(one.gate, one.gate))
+        for one in wanted
+    ]
+    return list(dict.fromkeys(one for one in found if one.basis in bases))
 
 
 @dataclass
@@ -234,3 +242,74 @@ class Candidate:
     alpha: float
     size: int
     n_terms: int  # columns of members and gate, at most
+
+
+# -- all that is decided before a search ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """What parameters and the size of a table decide about a search; it says so as text.
+
+    Folds are assigned, or pairs of row numbers in the order of the table; without any, the first
+    family within the limits is taken. A long table is searched on ``rungs``, which have folds of
+    their own: candidates are compared on some of its rows, what can still win on more of them, and
+    only what is selected is fitted on all.
+
+    ``growth`` is how the members that a search starts from are grown; a journal keeps the steps,
+    to continue from after an interruption. With ``single``, folds are fitted in single precision.
+    That is twice as fast, but what rounding does then depends on how rows lie in blocks, and may
+    decide between candidates that are nearly equal. ``n_errors`` is how many standard errors more
+    loss fewer terms are worth. With ``keeps_folds``, the flock knows what is selected as it was
+    fitted on each fold, too.
+
+    ``most_features`` of a member, ``most_terms`` and ``most_members`` of all are what a person is
+    willing to read. A term is one column in one member, or in the gate of one group.
+    """
+
+    task: Task
+    families: Sequence[Family]
+    growth: TrainingSettings
+    flip_probability: float
+    seed: int
+    most_features: int
+    folds: FoldAssignment | Folds = ()
+    rungs: Sequence[Rung] = ()
+    most_terms: float = np.inf
+    most_members: float = np.inf
+    n_errors: float = 1.0
+    n_restarts: int = 1  # of each candidate that is selected, on all rows
+    n_rows: int = 0  # of the whole table, if it is searched on rungs
+    factor: float = 1.0  # of the penalties for that many rows
+    single: bool = True
+    keeps_folds: bool = False
+    journal: ProgressJournal | None = None
+
+    def __str__(self) -> str:
+        """Say what will be tried, family by family."""
+        tried = []
+        for one in self.families:
+            members = f"{one.n_members} members" if one.n_members > 1 else "one member"
+            gate = f" with a gate on {one.gate}" if one.n_members > 1 else ""
+            penalties = f"{len(one.alphas)} penalt{'y' if len(one.alphas) == 1 else 'ies'}"
+            tried.append(f"{members} on {one.basis}{gate}, {penalties}")
+        on = [f"on {rung.n_rows:,} rows" for rung in self.rungs]
+        return "; ".join(tried + ["compared " + ", then ".join(on)] * bool(on))
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Functions that a search calls on its way, and what an interruption does.
+
+    ``on_family`` gives the context in which a family is cross-fitted; ``on_refit`` and
+    ``on_iteration`` are called before the last fit and after each iteration. With ``may_stop``,
+    who interrupts the comparison of candidates gets the best of those that are compared, and
+    ``on_stop`` is called. No family is begun any more when ``is_late``.
+    """
+
+    on_family: Callable[[Family], AbstractContextManager[Any]]
+    on_refit: Callable[[], None] | None = None
+    on_iteration: Callable[[], None] | None = None
+    may_stop: bool = False
+    on_stop: Callable[[], None] | None = None
+    is_late: Callable[[], bool] | None = None

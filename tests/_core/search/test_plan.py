@@ -1,17 +1,21 @@
 import pytest
 
-from covey._core.search.families import CLASSIFICATION, EFFORTS, REGRESSION, families, of_size
+from covey._core.search.plan import (
+    CLASSIFICATION,
+    EFFORTS,
+    REGRESSION,
+    families,
+    of_size,
+    on_bases,
+)
 
-BASES = ("features", "ramps", "products")
 TASKS = pytest.mark.parametrize("task", [CLASSIFICATION, REGRESSION], ids=["classes", "numbers"])
 
 
 @TASKS
 @pytest.mark.parametrize("n_members", [1, 6])
 def test_efforts_compare_one_then_more_candidates(task, n_members):
-    fast, balanced, best = (
-        families(task, effort, n_members, None, BASES, 100) for effort in EFFORTS
-    )
+    fast, balanced, best = (families(task, effort, n_members, None, 100) for effort in EFFORTS)
     assert [len(family.alphas) for family in fast] == [1, 1]
     # The second is for those who want to read less than the first has.
     assert fast[1].n_members == 1
@@ -24,7 +28,7 @@ def test_efforts_compare_one_then_more_candidates(task, n_members):
 
 @TASKS
 def test_where_rows_are_many_candidates_that_could_learn_more_are_compared(task):
-    few, many = (families(task, "balanced", 6, 0.01, BASES, n_rows) for n_rows in (1_000, 1_001))
+    few, many = (families(task, "balanced", 6, 0.01, n_rows) for n_rows in (1_000, 1_001))
     assert many[: len(few)] == few
     assert len(many) > len(few)
 
@@ -38,7 +42,7 @@ def test_where_rows_times_classes_are_few_fits_go_less_far():
     assert few.pace.max_iter < more.pace.max_iter
     assert few.pace.path_iter < more.pace.path_iter
     # The same kinds of candidates, with fewer penalties.
-    found, all_of_them = (families(task, "balanced", 6, None, BASES, 100) for task in (few, more))
+    found, all_of_them = (families(task, "balanced", 6, None, 100) for task in (few, more))
     assert [one.kind for one in found] == [one.kind for one in all_of_them]
     for one, other in zip(found, all_of_them, strict=True):
         assert set(one.alphas) <= set(other.alphas)
@@ -48,7 +52,7 @@ def test_where_rows_times_classes_are_few_fits_go_less_far():
 def test_members_and_gates_see_bases_that_the_data_has(task):
     for bases in (("features",), ("features", "ramps"), ("features", "products")):
         for effort in EFFORTS:
-            found = families(task, effort, 3, None, bases, 100)
+            found = on_bases(families(task, effort, 3, None, 100), bases)
             assert {family.basis for family in found} <= set(bases)
             assert {family.gate for family in found} <= set(bases)
             assert len(set(found)) == len(found)
@@ -57,19 +61,19 @@ def test_members_and_gates_see_bases_that_the_data_has(task):
 @TASKS
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_a_penalty_that_is_given_is_the_only_one(task, effort):
-    found = families(task, effort, 3, 0.02, BASES, 10_000, share_left=0.1)
+    found = families(task, effort, 3, 0.02, 10_000, share_left=0.1)
     assert {family.alphas for family in found} == {(0.02,)}
 
 
 @TASKS
 def test_penalties_shrink_with_the_rows_beyond_500(task):
-    few, as_few, many = (families(task, "best", 3, None, BASES, n) for n in (50, 500, 16_000))
+    few, as_few, many = (families(task, "best", 3, None, n) for n in (50, 500, 16_000))
     assert few == as_few
     for one, other in zip(few, many, strict=True):
         assert other.alphas == pytest.approx([alpha / 16 for alpha in one.alphas])
 
 
 def test_without_folds_the_penalty_of_numbers_follows_what_a_line_leaves():
-    noisy, _ = families(REGRESSION, "fast", 3, None, BASES, 100)
-    clean, _ = families(REGRESSION, "fast", 3, None, BASES, 100, share_left=0.25)
+    noisy, _ = families(REGRESSION, "fast", 3, None, 100)
+    clean, _ = families(REGRESSION, "fast", 3, None, 100, share_left=0.25)
     assert clean.alphas == pytest.approx([0.25 * noisy.alphas[0]])
