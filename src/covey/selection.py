@@ -214,9 +214,9 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         """Test the features, and count those that members on halves of the rows keep."""
         self._check_parameters()
         X, y, reading = checked_table(self, X, y)
-        self._check_counts(X.shape[1])
+        self._check_counts(self.n_features_in_)
         if self.prefit:
-            masks, sizes = self._kept_by_fitted(X.shape[1])
+            masks, sizes = self._kept_by_fitted(self.n_features_in_)
             shadows = np.empty((*masks.shape[:2], 0), dtype=bool)
             answers = None
         else:
@@ -317,7 +317,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
         And what tests say.
         """
-        n_features = X.shape[1]
+        n_features = X.shape[1] if reading is None else len(reading.encoders)
         classifies = isinstance(recipe, SubsetEnsembleClassifier)
         if classifies:
             classes, strata = np.unique(y, return_inverse=True)
@@ -344,7 +344,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         recipe._check_newton(2 * n_columns)  # with their shadows
         order = np.argsort(strata, kind="stable")
         X, y, strata, weight = rows.X[order], y[order], strata[order], weight[order]
-        design, varies, every = self._design(X, weight, seed, feature_of, preparation)
+        design, varies, every = self._design(X, weight, seed, feature_of, n_features, preparation)
         used, first = core.first_columns(every, varies)
         unit_of = np.full(int(every.max()) + 1, -1)
         unit_of[:n_features] = flip_units(
@@ -434,13 +434,13 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         weight: np.ndarray,
         seed: int,
         feature_of: np.ndarray,
+        n_features: int,
         preparation: Preparation | None,
     ) -> tuple[Design, np.ndarray, np.ndarray]:
         """The features and their shadows, standardized; which of them vary, and their features."""
-        columns, every = core.columns_and_shadows(X, seed, feature_of)
+        columns, every = core.columns_and_shadows(X, seed, feature_of, n_features)
         mean, deviation = moments(columns, weight)
         varies = deviation > 0
-        n_features = int(feature_of.max()) + 1
         if not varies[: len(feature_of)].any():
             why = nothing_varies(n_features, preparation).partition(", so there is")[0]
             raise ValueError(f"{why}, so there is nothing to select.")

@@ -19,7 +19,6 @@ import pandas as pd
 import pyarrow as pa
 
 from covey._core.random import Purpose, UniformRows
-from covey._table_models import TableClassifier, TableRegressor
 from covey.cli._console import CommandError, Console
 from covey.cli._evaluate import Judged, predictions_of
 from covey.cli._models import labels_like
@@ -101,10 +100,10 @@ def fitted_on_blocks(
         step("judging", 1)
         held_out, rows, n_rows = table.judged(problem, fitted)
         step(f"flock, on all {n_rows:,} rows", 1)
-        kind = TableRegressor if problem.regression else TableClassifier
-        model = kind(learner, columns=problem.kinds, random_state=seed)
-        estimator = table.fit(learner, _ALL, files[1])[0]
-        model._set_fitted(table.known[_ALL].preparation, estimator)
+        model = table.fit(learner, _ALL, files[1])[0]
+        known = table.known[_ALL].preparation
+        names = known.feature_names_in_.tolist()
+        model._put_behind(known.preparation_, names, known._seen_columns)
         step("", 1)
     return problem, Judged(model, held_out, held_out.how), rows, n_rows
 

@@ -142,8 +142,7 @@ def set_decision(model: Any, how: dict[str, Any], held_out: HeldOut | None = Non
     from covey._decisions import asked_decision
     from covey.inspection._ranking import measured
 
-    estimator = getattr(model, "estimator_", model)
-    known = getattr(estimator, "calibration_", None)
+    known = getattr(model, "calibration_", None)
     rows: dict[str, Any] = {}
     if held_out is not None and held_out.classes is not None:
         codes = np.searchsorted(model.classes_, held_out.y)
@@ -156,7 +155,7 @@ def set_decision(model: Any, how: dict[str, Any], held_out: HeldOut | None = Non
         decision = measured(asked_decision(model.classes_, **how), **rows)
     except ValueError as error:
         raise CommandError(f"--{next(iter(how))}: {error}") from None
-    estimator.decision_ = decision
+    model.decision_ = decision
     return decision
 
 
@@ -166,7 +165,7 @@ def override(model: Any, wanted: dict[str, Any]) -> Any:
         option = next(name for name in ("threshold", "find", "costs") if name in wanted)
         raise CommandError(f"--{option}: the model predicts numbers, not classes.")
     decision, rarer = getattr(model, "decision_", None), None
-    known = getattr(getattr(model, "estimator_", model), "calibration_", None)
+    known = getattr(model, "calibration_", None)
     if decision is not None and decision.code is not None:
         rarer = decision.label
     elif known is not None and len(model.classes_) == 2:

@@ -18,6 +18,7 @@ from covey.cli._console import CommandError, Console
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
+from covey.tables._known_columns import with_floats
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
@@ -159,7 +160,8 @@ class Trial:
                 self._parts.clear()
             train, test = self.splits[number]
             prepared = PreparedRows(self.problem, train, self.seed)
-            held_out = prepared.preparation.transform(self.problem.table.iloc[test])
+            problem = self.problem
+            held_out = with_floats(problem.table.iloc[test], problem.kinds, problem.formats)
             self._parts[number] = prepared, held_out
         return self._parts[number]
 
@@ -170,8 +172,8 @@ class Trial:
         model = prepared.fit(estimator, checkpoint)
         seconds = time.perf_counter() - started
         self._on_fitted(name, model)
-        knows = self.problem.regression or hasattr(model.estimator_, "predict_proba")
-        predictions = predictions_of(model.estimator_, held_out, self._classes)
+        knows = self.problem.regression or hasattr(model, "predict_proba")
+        predictions = predictions_of(model, held_out, self._classes)
         return Predicted(name, predictions, "other", seconds, knows)
 
     def held_out(self, first: str = "", how: str = "") -> HeldOut | None:
@@ -216,19 +218,19 @@ def held_out_of(
     )
 
 
-def predictions_of(estimator: Any, numbers: Any, classes: np.ndarray | None) -> np.ndarray:
+def predictions_of(estimator: Any, rows: Any, classes: np.ndarray | None) -> np.ndarray:
     """Probabilities of all classes (n, n_classes), or numbers (n,) where there are none.
 
     A class that the estimator has not seen has none; one that has no probabilities is sure.
     """
     if classes is None:
-        return np.asarray(estimator.predict(numbers), dtype=np.float64)
-    found = np.zeros((len(numbers), len(classes)))
+        return np.asarray(estimator.predict(rows), dtype=np.float64)
+    found = np.zeros((len(rows), len(classes)))
     if not hasattr(estimator, "predict_proba"):
-        labels = np.searchsorted(classes, estimator.predict(numbers))
+        labels = np.searchsorted(classes, estimator.predict(rows))
         found[np.arange(len(found)), labels] = 1.0
         return found
-    found[:, np.searchsorted(classes, estimator.classes_)] = estimator.predict_proba(numbers)
+    found[:, np.searchsorted(classes, estimator.classes_)] = estimator.predict_proba(rows)
     return found
 
 
@@ -256,7 +258,7 @@ def judged_by_search(
 
     It flatters a little, since the search chose by these rows. None where it held none out.
     """
-    found = getattr(fitted.estimator_, "out_of_fold_", None)
+    found = getattr(fitted, "out_of_fold_", None)
     if found is None:
         return None
     own = held_out_of(problem, found.rows, [Predicted(name, found.predictions, "own")], how)

@@ -106,6 +106,7 @@ def read_row(model: Any, table: str, row: int) -> pd.DataFrame:
     """One row of a table, with the columns that a model needs; 1 is the first."""
     from covey.cli._models import check_needed, formats_of, number_columns
     from covey.cli._reading import read_pieces
+    from covey.tables._known_columns import table_for
 
     before = 0
     for piece, _ in read_pieces(
@@ -117,7 +118,7 @@ def read_row(model: Any, table: str, row: int) -> pd.DataFrame:
         if not before:
             check_needed(model, piece.columns, table)
         if row <= before + len(piece):
-            return piece.iloc[[row - before - 1]].reset_index(drop=True)
+            return table_for(model, piece.iloc[[row - before - 1]].reset_index(drop=True))
         before += len(piece)
     if not before:
         raise CommandError(f"{table} has a header but no rows.")

@@ -15,8 +15,9 @@ from covey.cli._sources import opening
 from covey.cli._writing import writing
 from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
+from covey.tables._encoders import Categories
 from covey.tables._kinds import as_kind, listed, not_numbers
-from covey.tables._numbers import NumberFormat
+from covey.tables._known_columns import encoders_of, formats_of, kinds_of, table_for
 
 # The most rows of which it is kept that the model was fitted on them.
 _MOST_ROWS_REMEMBERED = 20_000
@@ -34,10 +35,10 @@ def keep_evaluation(
     """Keep with a model what is known of it, and which rows it was fitted on."""
     # Single rows of the table are no business of those who get the model.
     model.evaluation_ = evaluation.without_rows()
-    model.preparation_.number_formats_.update(
-        {name: form for name, form in problem.formats.items() if name in problem.kinds}
-    )
-    calibrate = getattr(model.estimator_, "_calibrate_out_of_fold", None)
+    formats = {name: form for name, form in problem.formats.items() if name in problem.kinds}
+    if formats:
+        model._keep_formats(formats)
+    calibrate = getattr(model, "_calibrate_out_of_fold", None)
     if held_out is not None and calibrate is not None:
         # Sets, bounds and rows for a person are then by the same rows as the scores.
         calibrate(held_out.y, held_out.predictions)
@@ -46,7 +47,7 @@ def keep_evaluation(
 
 def fingerprints(model: Any, table: pd.DataFrame) -> np.ndarray:
     """A number for each row, the same for the same values of the columns in use."""
-    return row_hashes(table, model.preparation_.kinds_)
+    return row_hashes(table, kinds_of(model))
 
 
 def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
@@ -73,12 +74,13 @@ def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
 
 def predictions_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
     """Probabilities, or numbers of a regressor."""
+    rows = table_for(model, rows)
     return model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
 
 
 def load_model(path: str) -> Any:
     """A model of a table, from a file of ``covey fit``."""
-    from covey._table_models import TableClassifier, TableRegressor
+    from covey.members._linear_flock import LinearFlock
     from covey.persistence import ModelFileError, load
 
     try:
@@ -86,22 +88,17 @@ def load_model(path: str) -> Any:
             model = load(path)
     except ModelFileError as error:
         raise CommandError(str(error)) from None
-    if not isinstance(model, TableClassifier | TableRegressor):
+    if not isinstance(model, LinearFlock) or not hasattr(model, "feature_names_in_"):
         raise CommandError(
-            f"{path} holds a {type(model).__name__} without a table's preparation; give a file "
-            "that covey fit has saved, or use covey.load in Python."
+            f"{path} holds a {type(model).__name__} that was not fitted to the columns of a "
+            "table; give a file that covey fit has saved, or use covey.load in Python."
         )
     return model
 
 
-def formats_of(model: Any) -> dict[str, NumberFormat]:
-    """How the columns of numbers are written that a model was fitted on."""
-    return dict(model.preparation_.number_formats_)
-
-
 def number_columns(model: Any) -> set[str]:
     """The columns of numbers that a model needs."""
-    return {name for name, kind in model.preparation_.kinds_.items() if kind == "number"}
+    return {name for name, kind in kinds_of(model).items() if kind == "number"}
 
 
 def check_needed(model: Any, names: Collection[str], path: str) -> None:
@@ -134,11 +131,15 @@ class Notable:
     def __init__(self, model: Any):
         self._numbers = number_columns(model)
         self._formats = formats_of(model)
-        self._categories = model.preparation_.categories()
+        self._categories = {
+            name: encoder.known
+            for name, encoder in encoders_of(model).items()
+            if isinstance(encoder, Categories)
+        }
         self._ranges = {
-            name: span
-            for name, span in model.preparation_.ranges_.items()
-            if not np.isnan(span).any()
+            seen.name: (seen.values[0], seen.values[-1])
+            for seen in model._seen_columns.columns
+            if seen.kind == "number" and seen.values
         }
         self._columns = list(model.feature_names_in_)
         self._strange: dict[str, tuple[int, Any]] = {}

@@ -79,6 +79,7 @@ def predict(
     from covey.cli._problem import check_column
     from covey.cli._reading import read_pieces
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
+    from covey.tables._known_columns import table_for
 
     console, copy = Console(quiet, as_json), copy or []
     check_writable(out, TABLE_ENDINGS, inputs=(table, model))
@@ -105,6 +106,7 @@ def predict(
                 for name in copy:
                     check_column(piece, name, "--copy")
             notable.count(piece)
+            piece = table_for(fitted, piece)
             write(predictions(fitted, piece, proba, explain, copies, level, reject))
             n_rows += len(piece)
             step("rows", len(piece))
@@ -135,17 +137,17 @@ def _check_promises(
             continue
         if not hasattr(model, method):
             raise CommandError(
-                f"{name}: a {type(model.estimator_).__name__} does not know how far off it is."
+                f"{name}: a {type(model).__name__} does not know how far off it is."
             )
         if not 0 <= share < 1 or (name == "--level" and share == 0):
             raise CommandError(f"{name} must be a share between 0 and 1, got {share:g}.")
-        if not hasattr(model.estimator_, "calibration_"):
+        if not hasattr(model, "calibration_"):
             raise CommandError(
                 f"{name}: the model was fitted without rows held out (--effort fast, --engine "
                 "dask, or an older covey); fit it again with --effort balanced."
             )
     if level is not None and classes:
-        always = model.estimator_.calibration_.always_in_sets(level, model.classes_)
+        always = model.calibration_.always_in_sets(level, model.classes_)
         if always:
             console.note(always)
     if reject is not None:

@@ -55,6 +55,7 @@ def report(
     from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
+    from covey.tables._known_columns import table_for
 
     console = Console(quiet, as_json)
     check_writable(out, (".html", ".htm"))
@@ -88,7 +89,7 @@ def report(
     evaluation = evaluate(
         fitted,
         # What is said is about the columns of this table that the model reads.
-        frame[list(fitted.feature_names_in_)],
+        table_for(fitted, frame),
         truth,
         target=target,
         n_rows=0 if known is None else known.n_rows,

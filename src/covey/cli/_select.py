@@ -67,7 +67,7 @@ def selected_columns(
     from covey.tables import TablePreparation
 
     preparation = TablePreparation(columns=problem.kinds, random_state=seed)
-    numbers = preparation.fit_transform(problem.table)
+    numbers = preparation.fit_transform(problem.table, problem.y)
     groups = {name: made for name, made in preparation.groups().items() if len(made) > 1}
     kind = SubsetEnsembleRegressor if problem.regression else SubsetEnsembleClassifier
     # As the selector does by default, with columns that are flipped together.

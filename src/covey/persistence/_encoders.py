@@ -10,7 +10,7 @@ import numpy as np
 from covey.persistence._errors import damaged
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer, plain
-from covey.tables import (
+from covey.tables._encoders import (
     DATE_PARTS,
     ISO,
     SECONDS,

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from covey._state import StateError
+from covey.evaluation import Evaluation
 from covey.inspection._ranking import decision_of
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import Format, declared_format
@@ -40,7 +41,6 @@ _HOMES = {
     ),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
     "_pipelines": "FrozenEstimator Pipeline",
-    "_tables": "TableClassifier TableRegressor TablePreparation",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
         "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
@@ -91,8 +91,15 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
     written = {"kind": name, **format_of(name).write(model, out)}
-    decision = vars(model).get("decision_")
-    return written if decision is None else {**written, "decision": plain(decision.as_record())}
+    known = vars(model)
+    if known.get("decision_") is not None:
+        written["decision"] = plain(known["decision_"].as_record())
+    # What the command line keeps with a model: how good it is, and hashes of its rows.
+    if "evaluation_" in known:
+        written["evaluation"] = known["evaluation_"].to_json()
+    if "seen_" in known:
+        written["rows"] = out.array(known["seen_"], "unsigned")
+    return written
 
 
 def read_model(node: Node) -> Any:
@@ -105,6 +112,15 @@ def read_model(node: Node) -> Any:
             node.refuse(error)
         if node.has("decision"):
             _read_decision(model, node)
+        if node.has("evaluation"):
+            known = node.plain("evaluation")
+            node.check(isinstance(known, str), "evaluation", "is no text.")
+            try:
+                model.evaluation_ = Evaluation.from_json(known)
+            except (ValueError, RecursionError):
+                node.check(False, "evaluation", "is none.")
+        if node.has("rows"):
+            model.seen_ = node.array("rows", (None,), "unsigned")
         return model
 
 

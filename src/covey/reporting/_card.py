@@ -179,13 +179,7 @@ def _columns(model: Any) -> str:
     return "".join(told)
 
 
-def _decider(model: Any) -> Any:
-    """What decides in a model of a table, or the model itself."""
-    return getattr(model, "estimator_", model)
-
-
 def _members(model: Any) -> str:
-    model = _decider(model)
     if hasattr(model, "summary"):
         return _fenced(model.summary(), "text")
     if not hasattr(model, "fuser_"):

@@ -47,6 +47,11 @@ def checked_table(
         with naming_columns(X):
             X, y = training_table(estimator, X, y, gaps=True, **how)
         return X, y, None
+    if not len(reading.feature_of):
+        raise ValueError(
+            "No column of X is left to learn from: each is empty or names the rows; give a "
+            "column that knows something, or X as an array."
+        )
     how.pop("reset", None)
     check_one_target(y)
     X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))

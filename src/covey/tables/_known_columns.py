@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from covey.tables._columns import feature_names
 from covey.tables._encoders import Dates, Encoder, Number
 from covey.tables._kinds import as_frame, as_kind, listed
+from covey.tables._numbers import NumberFormat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,18 +34,33 @@ def kinds_of(model: Any) -> dict[str, str]:
     }
 
 
+def formats_of(model: Any) -> dict[str, NumberFormat]:
+    """How the columns of numbers are written that a model was fitted on, if not as 1234.5."""
+    return {
+        name: encoder.form
+        for name, encoder in encoders_of(model).items()
+        if isinstance(encoder, Number) and encoder.form is not None
+    }
+
+
 def table_for(model: Any, X: Any) -> pd.DataFrame:
     """The columns that a fitted model needs, of a table with any others in any order.
 
     What is no number in a column of numbers, or too large to compute with, is a gap.
     """
-    table, encoders = as_frame(X), encoders_of(model)
-    absent = [name for name in encoders if name not in table.columns]
+    return with_floats(as_frame(X), kinds_of(model), formats_of(model))
+
+
+def with_floats(
+    table: pd.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, NumberFormat]
+) -> pd.DataFrame:
+    """These columns of a table, those of numbers as floats; other values in there are gaps."""
+    absent = [name for name in kinds if name not in table.columns]
     if absent:
         raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
     numbers = {
-        name: as_kind(table[name], "number", encoder.form)
-        for name, encoder in encoders.items()
-        if isinstance(encoder, Number)
+        name: as_kind(table[name], "number", formats.get(name))
+        for name, kind in kinds.items()
+        if kind == "number"
     }
-    return table[list(encoders)].assign(**numbers)
+    return table[list(kinds)].assign(**numbers)

@@ -30,9 +30,9 @@ _OF_NUMBERS = re.compile(r"(u?int\d*|float\d*|double|complex\d*)(\[pyarrow\])?$|
 
 @dataclass(frozen=True)
 class Reading:
-    """Reads the columns of a table, each by its encoder.
+    """Reads the columns of a table, each by its encoder, but for those that are left out.
 
-    A feature that is left out is a column of zeros. Categories are codes, and gaps are NaN.
+    Categories are codes, and gaps are NaN.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Reading:
     >>> from covey.tables import Categories, Number, Reading
     >>> reading = Reading((Number(), Categories(("Oslo", "Rome")), None))
     >>> reading.read(pd.DataFrame({"age": [31.0], "town": ["Rome"], "id": ["x7"]}))
-    array([[31.,  1.,  0.]])
+    array([[31.,  1.]])
     """
 
     encoders: tuple[Encoder | None, ...]
@@ -48,7 +48,7 @@ class Reading:
     @property
     def feature_of(self) -> np.ndarray:
         """The feature that each column is read from, (n_columns,)."""
-        widths = [1 if one is None else one.n_columns for one in self.encoders]
+        widths = [0 if one is None else one.n_columns for one in self.encoders]
         return np.repeat(np.arange(len(widths)), widths)
 
     @property
@@ -70,7 +70,7 @@ class Reading:
     def names(self, features: Any) -> list[str]:
         """The columns' names, in terms of the features'."""
         made = [
-            [str(name)] if encoder is None else encoder.names(str(name))
+            [] if encoder is None else encoder.names(str(name))
             for name, encoder in zip(features, self.encoders, strict=True)
         ]
         return [name for names in made for name in names]

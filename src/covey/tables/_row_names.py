@@ -16,6 +16,8 @@ from covey.tables._reading import Reading, as_series
 # Whether names help to predict is found on some rows.
 _MOST_ROWS, _FEWEST_ROWS, _N_FOLDS = 2_000, 60, 3
 _MOST_FEATURES_BESIDE = 400
+# Of a target with more different numbers, these are values.
+_MOST_CLASSES = 200
 # The share of the variance that text must explain beyond the other columns.
 _LEAST_GAIN = 0.001
 
@@ -39,6 +41,7 @@ def without_useless_names(
     rng = np.random.default_rng(0)
     rows = rng.permutation(n_rows)[:_MOST_ROWS]
     y = y[rows, None]
+    numeric = numeric or (y.dtype.kind == "f" and len(np.unique(y)) > _MOST_CLASSES)
     y = y.astype(np.float64) if numeric else (y == np.unique(y)).astype(np.float64)
     fold = rng.integers(_N_FOLDS, size=len(rows))
     if groups is not None:

@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from covey.tables._encoders import Categories, Encoder, Number
-from covey.tables._kinds import KINDS, as_frame, as_kind, kind_of, listed, look
+from covey.tables._encoders import Number
+from covey.tables._kinds import KINDS, as_frame, kind_of, look
+from covey.tables._known_columns import with_floats
 from covey.tables._numbers import NumberFormat
 from covey.tables._preparation import needs_target, prepare
 from covey.tables._reading import Reading, learn_reading
-from covey.tables._seen_columns import SeenColumns, seen_columns
+from covey.tables._seen_columns import seen_columns
 from covey.tables._target_means import TargetMeans
 
 if TYPE_CHECKING:
@@ -123,9 +124,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.kinds_ = kinds
         # Columns of an array are known by their number only.
         self._width = None if hasattr(X, "columns") else table.shape[1]
-        self._check_columns(table)
         self.number_formats_ = _formats(table, kinds)
-        table, weight = self.table(table), np.ones(len(table))
+        table, weight = with_floats(table, kinds, self.number_formats_), np.ones(len(table))
         reading = learn_reading(table, kinds, y is not None)
         if reading is None:
             reading = Reading((Number(),) * len(kinds))
@@ -137,43 +137,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             target = TargetMeans(y, classes, weight, self.random_state or 0)
         self.preparation_, made = prepare(reading.read(table), reading, weight, target)
         names = self.feature_names_in_.tolist()
-        self._seen_columns: SeenColumns | None = seen_columns(table, names, reading=reading)
+        self._seen_columns = seen_columns(table, names, reading=reading)
         if not made.shape[1]:
             raise ValueError("The table has no value in any column; nothing to learn.")
         return made
-
-    def _check_columns(self, table: pd.DataFrame) -> None:
-        absent = [name for name in self.kinds_ if name not in table.columns]
-        if absent:
-            raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
-
-    def table(self, X: Any, name: str = "TablePreparation") -> pd.DataFrame:
-        """The columns in use of a table, with numbers as floats.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Its columns may be in any order, others are ignored.
-        name : str, default="TablePreparation"
-            Who needs them, in messages.
-
-        Returns
-        -------
-        table : data frame of shape (n_rows, n_features_in_)
-        """
-        table = as_frame(X)
-        if not hasattr(X, "columns") and self._width not in (None, table.shape[1]):
-            raise ValueError(
-                f"X has {table.shape[1]} features, but {name} is expecting {self._width} features "
-                "as input."
-            )
-        self._check_columns(table)
-        numbers = {
-            name: as_kind(table[name], "number", self.number_formats_.get(name))
-            for name, kind in self.kinds_.items()
-            if kind == "number"
-        }
-        return table[list(self.kinds_)].assign(**numbers)
 
     def transform(self, X: Any) -> pd.DataFrame:
         """The numbers of a table; its columns may be in any order, others are ignored.
@@ -188,7 +155,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             Without gaps.
         """
         check_is_fitted(self, "preparation_")
-        table = self.table(X)
+        table = as_frame(X)
+        if not hasattr(X, "columns") and self._width not in (None, table.shape[1]):
+            raise ValueError(
+                f"X has {table.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self._width} features as input."
+            )
+        table = with_floats(table, self.kinds_, self.number_formats_)
         return self._named(
             self.preparation_.transform(self.preparation_.reading.read(table)), table
         )
@@ -233,27 +206,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """For each column that comes out the one that it was made of."""
         return self.feature_names_in_[self.preparation_.column_of].tolist()
 
-    @property
-    def _encoders(self) -> dict[str, Encoder | None]:
-        return dict(zip(self.kinds_, self.preparation_.reading.encoders, strict=True))
-
-    @property
-    def ranges_(self) -> dict[str, tuple[float, float]]:
-        """For each column of numbers the smallest and the largest of them."""
-        return {
-            seen.name: (seen.values[0], seen.values[-1]) if seen.values else (np.nan, np.nan)
-            for seen in self._seen_columns.columns
-            if seen.kind == "number"
-        }
-
-    def categories(self) -> dict[str, list]:
-        """For each column of categories those that were known when it was fitted."""
-        return {
-            name: list(encoder.known)
-            for name, encoder in self._encoders.items()
-            if isinstance(encoder, Categories)
-        }
-
     def groups(self) -> dict[str, list[str]]:
         """For each column in use the names of what is made of it."""
         groups: dict[str, list[str]] = {}
@@ -267,6 +219,6 @@ def _formats(table: pd.DataFrame, kinds: Mapping[str, str]) -> dict[str, NumberF
     forms = {
         name: kind_of(table[name]).form
         for name, kind in kinds.items()
-        if kind == "number" and table[name].dtype.kind not in "fiub"
+        if kind == "number" and name in table and table[name].dtype.kind not in "fiub"
     }
     return {name: form for name, form in forms.items() if form is not None}
