@@ -13,12 +13,14 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
 from covey._checkpoint import JournalError
 from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier
 from covey.stacking import GeneralStackingRegressor
+from covey.tables import TablePreparation
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +230,7 @@ CLASSIFIERS = [
     covey.CodeBookClassifier(GaussianNB(), random_state=0),
     DecorateClassifier(GaussianNB(), 2, max_iter=2, random_state=0),
     DiverseMaxEntClassifier(2, max_iter=10, random_state=0),
-    covey.TableClassifier(covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0)),
+    covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0),
 ]
 
 
@@ -271,7 +273,7 @@ began, tried = threading.Event(), threading.Event()
         covey.FusionClassifier([Waits()]),
         covey.GeneralStackingClassifier([Waits()], cv=2),
         covey.CodeBookClassifier(Waits()),
-        covey.TableClassifier(Waits()),
+        make_pipeline(TablePreparation(), Waits()),
         covey.MultiviewClassifier(2, Waits(), max_iter=1),
         DecorateClassifier(Waits(), 2, max_iter=2),
     ],

@@ -14,11 +14,10 @@ from covey import (
     FlockClassifier,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
-    TableClassifier,
-    TableRegressor,
 )
 from covey._core.random import Purpose, UniformRows
 from covey.persistence import load
+from covey.tables._known_columns import kinds_of
 
 N_ROWS = 400
 FLOCK = ("--target", "outcome", "--engine", "dask", "--fuser", "product")
@@ -90,25 +89,19 @@ def process(*arguments, cwd):
 def plainly(rows, columns=("age", "Größe", "pulse", "noise", "smokes"), **how):
     """The plain engine's model of some rows."""
     kind = FlockClassifier if "effort" in how else SubsetEnsembleClassifier
-    model = TableClassifier(
-        kind(random_state=0, **how), columns=dict.fromkeys(columns, "number"), random_state=0
-    )
+    model = kind(random_state=0, **how)
     return model.fit(rows[list(columns)], rows["outcome"].to_numpy(dtype=str))
 
 
 def assert_same(one, other):
     assert one.classes_.tolist() == other.classes_.tolist()
-    np.testing.assert_array_equal(one.estimator_.support_, other.estimator_.support_)
-    np.testing.assert_allclose(
-        one.estimator_.member_coef_, other.estimator_.member_coef_, atol=1e-8
-    )
-    medians = other.preparation_.imputer_.statistics_
-    np.testing.assert_allclose(one.preparation_.imputer_.statistics_, medians, rtol=1e-12)
+    np.testing.assert_array_equal(one.support_, other.support_)
+    np.testing.assert_allclose(one.member_coef_, other.member_coef_, atol=1e-8)
 
 
 def test_the_model_that_is_saved_is_the_plain_one(lake, fitted):
     model = load(lake / "flock.covey")
-    assert type(model.estimator_) is SubsetEnsembleClassifier
+    assert type(model) is SubsetEnsembleClassifier
     assert_same(model, plainly(measured().dropna(subset="outcome")))
 
 
@@ -276,11 +269,7 @@ def test_a_quantity_is_learned_as_by_the_plain_engine(lake, run):
     held = UniformRows(0, Purpose.HOLD_OUT, 0, 0, 1).read(0, N_ROWS)[:, 0] < 0.25
 
     def plain(rows):
-        model = TableRegressor(
-            SubsetEnsembleRegressor(fuser="mean", random_state=0),
-            columns=dict.fromkeys(columns, "number"),
-            random_state=0,
-        )
+        model = SubsetEnsembleRegressor(fuser="mean", random_state=0)
         return model.fit(rows[columns], rows["age"])
 
     model = load(lake / "age.covey")
@@ -316,10 +305,10 @@ def test_text_codes_and_dates_are_learned_as_by_the_plain_engine(tmp_path, run, 
         assert said.exit_code == 0, said.output
         model = load(tmp_path / "flock.covey")
         kinds = {"town": "text", "place": "text", "seen": "date", "price": "number"}
-        assert model.preparation_.kinds_ == kinds
+        assert kinds_of(model) == kinds
         read = table.assign(seen=table["seen"].astype(str)) if name == "text" else table
         flock = SubsetEnsembleClassifier(fuser="product", random_state=0)
-        plain = TableClassifier(flock, columns=kinds, random_state=0)
+        plain = flock.set_params(categorical_features=kinds)
         plain.fit(read[list(kinds)], read["outcome"])
         assert model.classes_.tolist() == plain.classes_.tolist() == ["never", "no", "yes"]
         found, wanted = (one.predict_proba(read[list(kinds)]) for one in (model, plain))

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import covey.cli._fitting
-from covey import TableClassifier
 from covey.cli._evaluate import (
     Trial,
     first_look,
@@ -117,7 +117,7 @@ def test_scores_are_those_of_cross_validation_by_hand():
     score = held_out.score(held_out.models[0])
     right, loss = [], []
     for train, test in splits:
-        model = TableClassifier(estimator, columns=problem.kinds, random_state=0)
+        model = make_pipeline(TablePreparation(columns=problem.kinds), estimator)
         fitted = model.fit(problem.table.iloc[train], problem.y[train])
         right += (fitted.predict(problem.table.iloc[test]) == problem.y[test]).tolist()
         said = pd.DataFrame(

@@ -1,11 +1,12 @@
 """Models of a problem: whatever is tuned is tuned as it is judged, and limits hold."""
 
+from functools import partialmethod
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import covey
-from covey import TableClassifier, TableRegressor
 from covey.cli._compare import contestants
 from covey.cli._console import Console
 from covey.cli._evaluate import linear
@@ -26,21 +27,24 @@ def test_whatever_is_tuned_is_tuned_as_it_is_judged(monkeypatch, way, numbers):
     rows = np.arange(3, 58)
     seen = []
 
-    def spy(self, *prepared):
-        given = self.estimator.get_params()
-        seen.extend(given[name] for name in given if name.rpartition("__")[2] == "cv")
-        return fit(self, *prepared)
+    def folds_of(estimator):
+        given = estimator.get_params()
+        return [given[name] for name in given if name.rpartition("__")[2] == "cv"]
 
-    kind = TableRegressor if numbers else TableClassifier
-    fit = kind._fit_prepared
-    monkeypatch.setattr(kind, "_fit_prepared", spy)
+    def spy(self, *given, fit, **more):
+        seen.extend(folds_of(self))
+        return fit(self, *given, **more)
+
     names = {"covey", "RBF SVR, tuned", "RBF SVC, tuned", *linear(problem)}
     prepared = PreparedRows(problem, rows)
     for name, estimator in contestants(problem, 0).items():
         if name in names:
-            before = str(estimator)
-            fitted = prepared.fit(estimator)
-            assert str(fitted.estimator) == before
+            kind = type(estimator)
+            with monkeypatch.context() as patched:
+                patched.setattr(kind, "fit", partialmethod(spy, fit=kind.fit))
+                fitted = prepared.fit(estimator)
+            fitted = fitted if isinstance(fitted, kind) else fitted[-1]
+            assert str(folds_of(fitted)) == str(folds_of(estimator))
     assert len(seen) == 3
     for folds in seen:
         for train, test in folds:

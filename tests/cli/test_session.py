@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
-from covey import TableClassifier
 from covey.cli import _COMMANDS, _terminate
 from covey.persistence import load, save
+from covey.tables import TablePreparation
 
 from .conftest import patients
 
@@ -101,7 +102,7 @@ def test_export_takes_the_table_s_columns(folder, run):
 
 def test_export_names_the_column_that_has_no_onnx_form(folder, run):
     table = pd.read_csv(folder / "patients.csv").dropna(subset="outcome")
-    model = TableClassifier(LogisticRegression(max_iter=10_000)).fit(
+    model = make_pipeline(TablePreparation(), LogisticRegression(max_iter=10_000)).fit(
         table[["age", "visited"]], table["outcome"]
     )
     save(model, folder / "dated.covey")

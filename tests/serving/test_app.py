@@ -14,8 +14,10 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
 
 from covey.serving import Limits, _requests, make_app
+from covey.tables import TablePreparation
 from tests.reporting.conftest import Outline
 from tests.serving.conftest import NASTY, QUOTES
 
@@ -208,10 +210,8 @@ def test_a_wide_model_is_served(table):
     import pandas as pd
     from sklearn.dummy import DummyClassifier
 
-    from covey import TableClassifier
-
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 1000)).round(3))
-    fitted = TableClassifier(DummyClassifier()).fit(X, [0, 1] * 10)
+    fitted = make_pipeline(TablePreparation(), DummyClassifier()).fit(X, [0, 1] * 10)
     client = TestClient(make_app(fitted), base_url="http://localhost")
     row = {str(k): 0.5 for k in range(1000)}
     assert client.post("/predict", json={"rows": [row] * 20}).status_code == 200

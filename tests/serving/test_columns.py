@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from covey.serving._columns import columns_of, date_of
-from covey.tables import Dates
+from covey.tables import Dates, TablePreparation
 from covey.tables._seen_columns import SeenColumns
 from tests.serving.conftest import QUOTES
 
@@ -47,9 +48,9 @@ def test_what_the_model_does_not_look_at_is_known(model, table):
 def test_a_model_without_importances_has_a_form_too(table):
     from sklearn.neighbors import KNeighborsClassifier
 
-    from covey import TableClassifier
-
-    fitted = TableClassifier(KNeighborsClassifier()).fit(table, [0, 1] * (len(table) // 2))
+    fitted = make_pipeline(TablePreparation(), KNeighborsClassifier()).fit(
+        table, [0, 1] * (len(table) // 2)
+    )
     assert {one.share for one in columns_of(fitted)} == {None}
 
 
