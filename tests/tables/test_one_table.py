@@ -19,7 +19,7 @@ from covey.tables._encoders import Categories, Dates, Number, Text
 from covey.tables._known_columns import encoders_of, table_for
 from tests.cli.conftest import patients
 
-WORDS = np.array(["garden", "house", "river", "road", "bridge", "tower", "gate", "market", "mill", "field"])
+WORDS = np.array(["garden", "house", "river", "road", "bridge", "tower", "gate", "market"])
 
 
 def with_gaps(X, rng):
@@ -163,7 +163,7 @@ def test_a_selection_takes_the_same_table():
 
 
 def test_names_that_do_not_help_are_left_out_and_those_that_do_are_not():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(2)
     text = with_text(pd.DataFrame({"a": rng.normal(size=300)}), rng)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     noise = [

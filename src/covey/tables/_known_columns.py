@@ -58,9 +58,10 @@ def with_floats(
     absent = [name for name in kinds if name not in table.columns]
     if absent:
         raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
-    numbers = {
-        name: as_kind(table[name], "number", formats.get(name))
-        for name, kind in kinds.items()
-        if kind == "number"
-    }
-    return table[list(kinds)].assign(**numbers)
+    table, numbers = table[list(kinds)], {}
+    for name, kind in kinds.items():
+        values = table[name]
+        found = as_kind(values, "number", formats.get(name)) if kind == "number" else values
+        if found is not values:  # most are floats already, of which there may be thousands
+            numbers[name] = found
+    return table.assign(**numbers) if numbers else table

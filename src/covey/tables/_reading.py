@@ -79,11 +79,11 @@ class Reading:
         """The columns (n, n_columns) of a data frame or array."""
         feature_of = self.feature_of
         made = np.zeros((X.shape[0], len(feature_of)))
-        plain = [place for place, one in enumerate(self.encoders) if one == Number()]
-        if plain:
-            made[:, np.searchsorted(feature_of, plain)] = plain_numbers(X, np.array(plain))
+        is_plain = np.array([one == Number() for one in self.encoders], dtype=bool)
+        if is_plain.any():
+            made[:, is_plain[feature_of]] = plain_numbers(X, np.flatnonzero(is_plain))
         for place, encoder in enumerate(self.encoders):
-            if encoder is not None and place not in plain:
+            if encoder is not None and not is_plain[place]:
                 values = column_of(X, place)
                 if not isinstance(encoder, Categories):
                     values = as_series(values)

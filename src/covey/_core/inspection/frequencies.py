@@ -29,7 +29,7 @@ def columns_and_shadows(
     """Features and their shadows as columns: (P + S, n) if dense, a CSC matrix (n, P + S) if not.
 
     ``X`` of shape (n, P) is dense or sparse, and ``feature_of`` (P,) the feature that each of its
-    columns is made of, one of ``n_features``: a shadow has them all, with the same rows. The second
+    columns is made of, of ``n_features``: a shadow has them all, with the same rows. The second
     array is the same for all columns; shadows are features beyond those of X.
     """
     n_rows = X.shape[0]
