@@ -333,14 +333,14 @@ def test_of_a_long_table_some_rows_are_looked_at_and_all_are_learned_from(
     assert "of 400 rows, taken evenly" in said.stderr
     assert "count: left out, since it names the rows" in said.stderr
     model = load(tmp_path / "flock.covey")
-    assert list(model.preparation_.kinds_) == ["x", "z"]
+    assert list(model.categorical_features) == ["x", "z"]
     assert model.classes_.tolist() == ["no", "rare", "yes"]
     assert model.evaluation_.n_rows == N_ROWS
     assert 45 <= model.evaluation_.n_held_out <= 55  # of about 100 held out
     assert "of a quarter of all rows" in model.evaluation_.how
     own = SubsetEnsembleClassifier(fuser="product", random_state=0)
     own.fit(table[["x", "z"]], table["outcome"].to_numpy(str))
-    np.testing.assert_allclose(model.estimator_.member_coef_, own.member_coef_, atol=1e-8)
+    np.testing.assert_allclose(model.member_coef_, own.member_coef_, atol=1e-8)
 
 
 @pytest.fixture(scope="session")

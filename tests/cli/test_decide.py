@@ -35,7 +35,7 @@ def test_fit_says_what_the_threshold_finds_and_the_file_keeps_it(rare):
     decision = model.decision_
     assert (decision.kind, decision.asked, decision.label) == ("find", 0.8, "yes")
     assert decision.sentence() in said["notes"]
-    known = model.estimator_.calibration_
+    known = model.calibration_
     p, of_class = known.probabilities[:, 1], known.label == 1
     assert decision.alarms.n_found == (p[of_class] >= decision.threshold).sum()
     assert 0.8 <= decision.alarms.found.value < 0.8 + 1.01 / of_class.sum()

@@ -66,7 +66,7 @@ def test_later_rows_are_held_out(folder, run):
         assert days[train].max() < days[test].min()
     fitted = PreparedRows(problem, np.arange(60)).fit(flock(problem))
     # Folds of rows that are gone would be of no use to another fit.
-    assert fitted.estimator_.cv == fitted.estimator.cv == 5
+    assert fitted.cv == 5
 
 
 def test_folds_are_stratified_and_large_tables_held_out_once():
@@ -281,7 +281,7 @@ def test_a_linear_model_of_a_long_table_is_compared_by_some_of_its_rows(monkeypa
     simple, line = held_out_of(models, problem, make_splits(problem, 0)[0]).models
     assert line.predictions.shape == simple.predictions.shape == (1_500, 2)
     fitted = models["logistic regression, tuned"].fit(problem.table, problem.y)
-    assert fitted.estimator_.n_features_in_ == 2
+    assert fitted.n_features_in_ == 2
     assert fitted.predict(problem.table).shape == (6_000,)
     # Folds by groups are of all rows.
     problem.groups = np.arange(6_000) // 2

@@ -65,7 +65,7 @@ def test_few_groups_are_said_and_their_checkpoint_can_be_read_again(tmp_path):
     path = str(tmp_path / "fit.checkpoint")
     fits = [prepared.fit(learner, path) for _ in range(2)]
     assert sum("--effort fast" in note for note in console.notes) == 1
-    np.testing.assert_array_equal(*[one.estimator_.member_coef_ for one in fits])
+    np.testing.assert_array_equal(*[one.member_coef_ for one in fits])
 
 
 def test_numbers_have_checkpoints_too(tmp_path):
@@ -93,7 +93,7 @@ def test_limits_reach_the_flock_and_hold(tmp_path, run, engine):
             cwd=tmp_path,
         )
     )
-    flock = covey.load(tmp_path / "flock.covey").estimator_
+    flock = covey.load(tmp_path / "flock.covey")
     assert flock.get_params()["max_features"] == 0.5
     assert flock.support_.sum(axis=1).max() <= 3
     assert said["members"] == flock.n_estimators_ <= 4
@@ -105,7 +105,7 @@ def test_kinds_of_members_and_the_time_reach_the_flock_and_are_explained(tmp_pat
     # In no time one kind is tried, the linear members.
     how = ("--members", "mixed", "--time-limit", "0.01", "--effort", "fast")
     as_json(run("fit", "table.csv", "--target", "y", *how, "--json", cwd=tmp_path))
-    flock = covey.load(tmp_path / "flock.covey").estimator_
+    flock = covey.load(tmp_path / "flock.covey")
     assert flock.get_params()["time_limit"] == 0.01
     assert flock.cv_results_["member"].tolist() == list(flock.named_estimators_) == ["linear"]
     said = run("predict", "flock.covey", "table.csv", "--explain", cwd=tmp_path)

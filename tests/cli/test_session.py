@@ -89,7 +89,7 @@ def test_export_takes_the_table_s_columns(folder, run):
     table.loc[5, "town"] = "Oslo"
     model = load(folder / "flock.covey")
     feed = {}
-    for name, kind in model.preparation_.kinds_.items():
+    for name, kind in model.categorical_features.items():
         if kind == "number":
             feed[name] = table[[name]].to_numpy(np.float32)
         else:
@@ -329,7 +329,7 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path, run):
         score.pop("seconds", None)
     assert said[0] == said[1]
     one, other = (load(tmp_path / f"{name}.covey") for name in ("whole", "other"))
-    np.testing.assert_array_equal(one.estimator_.member_coef_, other.estimator_.member_coef_)
+    np.testing.assert_array_equal(one.member_coef_, other.member_coef_)
     assert not list(tmp_path.glob("fit.checkpoint*"))
 
 

@@ -103,7 +103,7 @@ def test_numbers_are_written_as_people_write_them(known, capsys):
 
 def test_how_much_there_is_to_read_is_said_at_once(known, capsys):
     model, one = known
-    terms = f"{model.estimator_.n_terms_:,} term"
+    terms = f"{model.n_terms_:,} term"
     show_answers(Console(), one)
     assert terms in capsys.readouterr().out.split("How right")[0]
     head = build_report(one).html.partition("<header>")[2].partition("</header>")[0]

@@ -123,7 +123,7 @@ def test_a_model_of_a_table_has_a_card_of_what_decides_in_it():
     table = X.assign(town=np.where(np.arange(150) % 3, "Rome", "Oslo"))
     model = fast().fit(table[::2], Y[::2])
     text = model.model_card(table[1::2], Y[1::2])
-    assert model.estimator_.summary() in text
+    assert model.summary() in text
     assert "town" in text
     model.calibrate(table[1::2], Y[1::2])
     assert "75 rows that the model was not fitted on" in model.model_card()

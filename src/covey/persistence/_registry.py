@@ -31,6 +31,7 @@ _DECLARED = {
     ),
     "covey.members._ensembles": "BaggedClassifier BaggedRegressor",
     "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",
+    "covey.tables": "TablePreparation",
 }
 # {module: the classes that it writes and reads}.
 _HOMES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from covey.tables._columns import feature_names
@@ -51,13 +51,18 @@ def table_for(model: Any, X: Any) -> pd.DataFrame:
     return with_floats(as_frame(X), kinds_of(model), formats_of(model))
 
 
+def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Refuse a table that lacks columns, by their names."""
+    absent = [name for name in columns if name not in table.columns]
+    if absent:
+        raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
+
+
 def with_floats(
     table: pd.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, NumberFormat]
 ) -> pd.DataFrame:
     """These columns of a table, those of numbers as floats; other values in there are gaps."""
-    absent = [name for name in kinds if name not in table.columns]
-    if absent:
-        raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
+    check_has(table, kinds)
     table, numbers = table[list(kinds)], {}
     for name, kind in kinds.items():
         values = table[name]

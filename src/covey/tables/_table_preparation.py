@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from covey._state import OrNone, Record, Texts, Whole, names_array
 from covey.tables._encoders import Number
-from covey.tables._kinds import KINDS, as_frame, kind_of, look
-from covey.tables._known_columns import with_floats
-from covey.tables._numbers import NumberFormat
-from covey.tables._preparation import needs_target, prepare
+from covey.tables._kinds import KINDS, as_frame, look
+from covey.tables._known_columns import check_has, kinds_of, table_for, with_floats
+from covey.tables._preparation import Preparation, needs_target, prepare
 from covey.tables._reading import Reading, learn_reading
 from covey.tables._seen_columns import seen_columns
 from covey.tables._target_means import TargetMeans
@@ -46,7 +46,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     kinds_ : dict
-        The columns in use and their kinds.
+        The columns in use and their kinds: "number", "text" or "date".
     feature_names_in_ : ndarray of shape (n_columns,)
         The columns in use: those that a table must have.
     n_features_in_ : int
@@ -66,6 +66,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     31.0             1.0          0.0          1.0          0.0
     54.0             0.0          1.0          0.0          0.0
     """
+
+    n_features_in_: Whole(1, 1 << 31, letter="F")
+    feature_names_in_: Texts("F", different=True, make=names_array)
+    preparation_: Record(Preparation, "F D")
+    _width: OrNone(Whole(1))
 
     def __init__(
         self, *, columns: Mapping[str, str] | None = None, random_state: int | None = None
@@ -121,14 +126,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 )
         self.feature_names_in_ = np.array(list(kinds), dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        self.kinds_ = kinds
         # Columns of an array are known by their number only.
         self._width = None if hasattr(X, "columns") else table.shape[1]
-        self.number_formats_ = _formats(table, kinds)
-        table, weight = with_floats(table, kinds, self.number_formats_), np.ones(len(table))
+        check_has(table, kinds)
+        table, weight = table[list(kinds)], np.ones(len(table))
         reading = learn_reading(table, kinds, y is not None)
         if reading is None:
             reading = Reading((Number(),) * len(kinds))
+        numbers = [one.form if isinstance(one, Number) else None for one in reading.encoders]
+        table = with_floats(table, kinds, dict(zip(kinds, numbers, strict=True)))
         target = None
         if y is not None and needs_target(reading):
             y, classes = np.asarray(y), None
@@ -161,7 +167,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 f"X has {table.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self._width} features as input."
             )
-        table = with_floats(table, self.kinds_, self.number_formats_)
+        table = table_for(self, table)
         return self._named(
             self.preparation_.transform(self.preparation_.reading.read(table)), table
         )
@@ -202,6 +208,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     @property
+    def kinds_(self) -> dict[str, str]:
+        """The columns in use and their kinds."""
+        return kinds_of(self)
+
+    @property
     def column_of_(self) -> list[str]:
         """For each column that comes out the one that it was made of."""
         return self.feature_names_in_[self.preparation_.column_of].tolist()
@@ -212,13 +223,3 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for column, name in zip(self.column_of_, self.get_feature_names_out(), strict=True):
             groups.setdefault(column, []).append(name)
         return groups
-
-
-def _formats(table: pd.DataFrame, kinds: Mapping[str, str]) -> dict[str, NumberFormat]:
-    """How columns of numbers are written that are text, if not as 1234.5."""
-    forms = {
-        name: kind_of(table[name]).form
-        for name, kind in kinds.items()
-        if kind == "number" and name in table and table[name].dtype.kind not in "fiub"
-    }
-    return {name: form for name, form in forms.items() if form is not None}
