@@ -471,7 +471,7 @@ def test_zones_and_formats_of_dates_are_no_paths_and_no_patterns(tmp_path):
     def dates(document):
         return next(
             part
-            for part in document["model"]["fitted"]["preparation"]["fitted"]["encoders"]
+            for part in document["model"]["fitted"]["preparation"]["reading"]
             if part is not None and part["encoder"] == "dates"
         )
 
@@ -498,7 +498,7 @@ def test_a_long_word_among_times_is_not_parsed(tmp_path):
     model = covey.SubsetEnsembleClassifier(2, max_iter=10).fit(table, SIDES)
 
     def lengthen(document):
-        seen = document["model"]["fitted"]["_seen_columns"]
+        seen = document["model"]["fitted"]["seen_columns"]
         assert seen["kinds"] == ["number", "time"]
         seen["words"][0] = {"list": ["1 " * 1_000_000]}
 
