@@ -14,7 +14,7 @@ from benchmarks.walk import code_lines, sizes
 from covey.fusers._base import FUSERS
 
 # Different names in all `__all__` together.
-MOST_PUBLIC_NAMES = 110
+MOST_PUBLIC_NAMES = 108
 
 
 @pytest.fixture(scope="module")
@@ -102,13 +102,13 @@ def test_a_code_line_is_neither_blank_nor_comment_nor_docstring():
 
 # Names that several classes have; one leaves this list when each of its classes has its own.
 SHARED_CLASSES = """
-    Answers Column Columns Comparison Effect Group HeldOut Limits LinearErrors Member Members
-    Predictions Rows SmallestChange Table Task Text
+    Answers Column Comparison Effect HeldOut LinearErrors Member Part Predictions
+    SmallestChange Table Text
 """
 # Names that several files have.
 SHARED_FILES = """
-    _blocks.py _columns.py _errors.py _evaluate.py _held_out.py _importance.py _models.py
-    _preparation.py _reading.py _report.py _rows.py _writing.py rows.py selection.py
+    _blocks.py _columns.py _evaluate.py _held_out.py _importance.py _models.py _report.py
+    rows.py selection.py
 """
 
 
@@ -130,9 +130,7 @@ def test_classes_and_files_have_names_of_their_own():
 # `_state.py`, which it is read with, lies below.
 SAY_THEMSELVES = """
     members/_algorithm1_flock.py members/_ensemble.py members/_member_kinds.py
-    members/_mixed_flock.py members/_targets.py onnx/_graph.py persistence/_kernels.py
-    persistence/_neighbors.py persistence/_reading.py persistence/_trees.py
-    reporting/_sections.py reporting/_words.py
+    members/_mixed_flock.py members/_targets.py reporting/_sections.py reporting/_words.py
 """
 
 
@@ -151,21 +149,21 @@ def test_what_is_too_large_is_said_in_one_module():
 
 # How many classes of ours are in the method resolution order of an estimator or a fuser.
 MOST_CLASSES = {
-    "CodeBookClassifier": 4,
-    "DecorateClassifier": 4,
+    "CodeBookClassifier": 1,
+    "DecorateClassifier": 3,
     "DiverseMaxEntClassifier": 3,
-    "FlockClassifier": 7,
-    "FlockRegressor": 7,
-    "FusionClassifier": 7,
-    "FusionRegressor": 7,
-    "GeneralStackingClassifier": 7,
-    "GeneralStackingRegressor": 7,
+    "FlockClassifier": 6,
+    "FlockRegressor": 6,
+    "FusionClassifier": 3,
+    "FusionRegressor": 3,
+    "GeneralStackingClassifier": 3,
+    "GeneralStackingRegressor": 3,
     "MultiviewClassifier": 2,
     "SubsetEnsembleClassifier": 5,
     "SubsetEnsembleRegressor": 5,
-    "SubsetSearchClassifier": 4,
+    "SubsetSearchClassifier": 3,
 }
-MOST_CLASSES_OF_A_FUSER = 6
+MOST_CLASSES_OF_A_FUSER = 3
 
 
 def test_estimators_and_fusers_stand_on_few_classes():

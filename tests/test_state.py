@@ -30,8 +30,8 @@ from covey._state import (
 )
 from covey.persistence import ModelFileError
 from covey.persistence._archive import Contents, archive_of, write_archive
-from covey.persistence._reading import Node, Source
-from covey.persistence._writing import Writer
+from covey.persistence._nodes import Node, Source
+from covey.persistence._writer import Writer
 
 
 @dataclass(frozen=True)

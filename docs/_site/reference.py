@@ -27,8 +27,10 @@ def write_reference(folder: Path, write) -> None:
     """Write ``index.md`` and a page for each name; ``write(path, text)`` writes a file."""
     names = public_names()
     write(folder / "index.md", _index(names))
+    listed: set[str | None] = set()
     for name in names:
-        write(folder / f"{name.path}.rst", page(name))
+        write(folder / f"{name.path}.rst", page(name, name.result in listed))
+        listed.add(name.result)
 
 
 def _index(names: list[PublicName]) -> str:
@@ -54,15 +56,15 @@ def _in_markdown(name: PublicName) -> str:
     return sentence.replace("``", "`").replace("|", r"\|")
 
 
-def page(name: PublicName) -> str:
-    """The page of a name, in reStructuredText."""
+def page(name: PublicName, result_is_listed: bool = False) -> str:
+    """The page of a name, in reStructuredText; what another page lists, the index leaves out."""
     home = name.path.rpartition(".")[0]
     lines = [name.name, "=" * len(name.name), "", f".. currentmodule:: {home}", ""]
     if name.kind == "function":
         lines += [f".. autofunction:: {name.path}", ""]
         if name.result:
-            lines += ["What it returns", "-" * 15, "", f".. autoclass:: {name.result}", ""]
-            lines += ["   :members:", ""]
+            lines += ["What it returns", "-" * 15, "", f".. autoclass:: {name.result}"]
+            lines += ["   :members:", *["   :no-index:"] * result_is_listed, ""]
     elif name.kind == "data":
         lines += [f".. autodata:: {name.path}", *_options(name), ""]
     else:

@@ -34,6 +34,7 @@ def files(folder):
     }
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes_as_one(made, tmp_path):
     assert main([*SLICE, "--jobs", "2", "--out", str(tmp_path)]) == 0
     assert files(tmp_path) == files(made)
@@ -252,6 +253,7 @@ def test_it_is_a_module_that_runs():
     assert "--iemocap FILE" in done.stdout
 
 
+@pytest.mark.slow
 def test_other_limits_are_compared_at_the_draws_of_the_sensitivity_study(monkeypatch):
     monkeypatch.setattr(limits, "MEMBERS", (20, 22))
     constants = Constants()
@@ -286,6 +288,7 @@ def committed():
         }
 
 
+@pytest.mark.slow
 def test_the_committed_results_are_made_again():
     known = committed()
     constants = Constants()

@@ -157,6 +157,7 @@ def test_the_command_is_shown_without_what_changes_no_result(page):
     assert "/home/me" not in page["reproduction.html"]
 
 
+@pytest.mark.slow
 def test_without_speakers_there_is_no_section_of_them(study):
     _, results = study
     options = Options(runs=4, quick=True)

@@ -25,8 +25,8 @@ class JournalError(ValueError):
     """A journal that cannot be used; the text is one sentence."""
 
 
-class Task:
-    """One part of the computation: `covey._core.journal.Task`."""
+class Part:
+    """One part of the computation: `covey._core.journal.Journal`."""
 
     def __init__(self, journal: Journal, result: Arrays | None, state: Arrays | None) -> None:
         self._journal = journal
@@ -67,13 +67,13 @@ class Journal:
 
     # -- the computation ---------------------------------------------------------------------
 
-    def begin(self) -> Task:
+    def begin(self) -> Part:
         """The next task."""
         position, self._next = self._next, self._next + 1
         if position < len(self._results):
-            return Task(self, self._results[position], None)
+            return Part(self, self._results[position], None)
         state = self._state if position == len(self._results) else None
-        return Task(self, None, state)
+        return Part(self, None, state)
 
     def count(self, snapshot: Callable[[], Arrays]) -> None:
         """A step is done."""

@@ -47,10 +47,15 @@ def refuse(part: str, what: str, unless: Any = False, *, too_large: bool = False
 
 
 class Sizes:
-    """The lengths that letters stand for while one object is read; ``owner`` is that object."""
+    """The lengths that letters stand for while one object is read; ``owner`` is that object.
 
-    def __init__(self, owner: Any, known: dict[str, int] | None = None) -> None:
-        self.owner = owner
+    ``around`` is the object that it belongs to, if any.
+    """
+
+    def __init__(
+        self, owner: Any, known: dict[str, int] | None = None, *, around: Any = None
+    ) -> None:
+        self.owner, self.around = owner, around
         self.known = {**getattr(owner, "_sizes", {}), **(known or {})}
 
     def length(self, said: str) -> int | None:
@@ -81,8 +86,8 @@ class Sizes:
 class Stored:
     """How one field is written and read; each kind of field is a subclass.
 
-    ``out`` is a `covey.persistence._writing.Writer` and ``node`` the
-    `covey.persistence._reading.Node` that holds the field under a name.
+    ``out`` is a `covey.persistence._writer.Writer` and ``node`` the
+    `covey.persistence._nodes.Node` that holds the field under a name.
     """
 
     def write(self, value: Any, out: Any) -> Any:
@@ -108,6 +113,9 @@ class Stored:
     def found(self, owner: Any, name: str) -> bool:
         """Return whether an object has what it must have of this field to be fitted."""
         return hasattr(owner, name)
+
+    # Whether a file has a part for it.
+    is_written = True
 
 
 # -- arrays ---------------------------------------------------------------------------------------
@@ -493,7 +501,10 @@ class ListOf(Stored):
         """Return the list; letters that are first met in a value stand for its own lengths."""
         parts = node.lists(name, sizes.length(self.letter))
         sizes.bind(self.letter, [len(parts)], name)
-        found = (self.kind.read(one, name, Sizes(sizes.owner, sizes.known)) for one in parts)
+        found = (
+            self.kind.read(one, name, Sizes(sizes.owner, sizes.known, around=sizes.around))
+            for one in parts
+        )
         return self.make(list(found))
 
     def __str__(self) -> str:
@@ -760,6 +771,44 @@ class Either(Stored):
 
     def __str__(self) -> str:
         return " or ".join(f"the fields of {cls.__name__}" for cls in self.choices.values())
+
+
+@dataclass(frozen=True)
+class Told(Stored):
+    """A list of what the object around this one knows, which no file holds twice."""
+
+    tell: Callable[[Any], Any]
+    letter: str
+    is_written = False
+
+    def read(self, node: Any, name: str, sizes: Sizes) -> Any:
+        """Return what the other object tells."""
+        value = self.tell(sizes.around)
+        sizes.bind(self.letter, [len(value)], name)
+        return value
+
+    def __str__(self) -> str:
+        return f"({self.letter}) told by the object around"
+
+
+@dataclass(frozen=True)
+class As(Stored):
+    """A value that files hold in another form: what ``take`` makes of it, and ``make`` undoes."""
+
+    kind: Stored
+    take: Callable[[Any], Any]
+    make: Callable[[Any], Any]
+
+    def write(self, value: Any, out: Any) -> Any:
+        """Return what it is in files."""
+        return self.kind.write(self.take(value), out)
+
+    def read(self, node: Any, name: str, sizes: Sizes) -> Any:
+        """Return what it is in objects."""
+        return self.make(self.kind.read(node, name, sizes))
+
+    def __str__(self) -> str:
+        return str(self.kind)
 
 
 # -- parameters -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,8 +21,8 @@ from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
 from covey.fusers._predictions import encode_labels
 from covey.members._ensemble import Ensemble
-from covey.members._given import Classifiers, GivenModels
-from covey.members._routing import RoutesToEstimator
+from covey.members._given import Classifiers, check_training_table, training_table_of
+from covey.members._routing import parameters_of_estimator, routing_of
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
 _FIXED = {
@@ -67,8 +67,6 @@ def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
 
 
 class CodeBookClassifier(
-    RoutesToEstimator,
-    GivenModels,
     MetaEstimatorMixin,
     ClassifierMixin,
     BaseEstimator,
@@ -143,7 +141,6 @@ class CodeBookClassifier(
     2
     """
 
-    _models = Classifiers
     _seen_columns = _importance_of_columns = None
     _keep_seen, _keep_rows = Ensemble._keep_seen, Ensemble._keep_rows
     importance_, feature_importances_ = Ensemble.importance_, Ensemble.feature_importances_
@@ -171,6 +168,15 @@ class CodeBookClassifier(
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata the learner requests.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return routing_of(self, {"estimator": self.estimator})
+
     # -- fit ---------------------------------------------------------------------------------
 
     @fitted_alone
@@ -191,13 +197,11 @@ class CodeBookClassifier(
             then gets weights only if it requests them (``set_fit_request``).
         """
         self._check_parameters()
-        X, y, weight = self._check_training_table(X, y, sample_weight)
-        self._keep_seen(X, weight)
-        self._keep_rows(X, y, weight)
+        X, y, weight = training_table_of(self, Classifiers, X, y, sample_weight)
         self.classes_ = Classifiers.classes(type(self).__name__, [], y, prefit=False)
         positions = np.searchsorted(self.classes_, y)
         book = self._book()
-        parameters = self._parameters_of_estimator(weight, None, metadata)
+        parameters = parameters_of_estimator(self, self.estimator, weight, None, metadata)
         learners = [clone(self.estimator) for _ in book.T]
         self.estimators_ = self._fit_bits(learners, book, X, positions, parameters, partly=False)
         self.code_book_ = book
@@ -245,8 +249,10 @@ class CodeBookClassifier(
         """
         first = not hasattr(self, "code_book_")
         self._check_parameters()
-        X, y, weight = self._check_training_table(X, y, sample_weight, reset=first)
-        parameters = self._parameters_of_estimator(weight, None, metadata, "partial_fit")
+        X, y, weight = check_training_table(self, Classifiers, X, y, sample_weight, reset=first)
+        parameters = parameters_of_estimator(
+            self, self.estimator, weight, None, metadata, "partial_fit"
+        )
         if first and classes is None:
             raise ValueError("The first call of partial_fit needs classes, all that y will hold.")
         if classes is not None:

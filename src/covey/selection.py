@@ -371,7 +371,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             settings = recipe._settings()
         else:
             rows = InMemoryRows(X, y, weight, None, numeric=True, device=HostDevice())
-            recipe._set_target(rows, continued=False)
+            recipe._target.standardize(recipe, rows, continued=False)
             truth = rows.target.astype(np.float32)
             settings = replace(recipe._settings(), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)

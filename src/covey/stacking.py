@@ -11,13 +11,21 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import softmax
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.utils import Bunch, check_array, get_tags
-from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, process_routing
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from covey import _state as stored
 from covey._blocks import take_columns, take_rows
+from covey._devices import returned
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
 from covey._validation import check_number, fitted_alone
@@ -33,10 +41,10 @@ from covey.fusers._stacking import (
     outputs_by_member,
     ranks_of_classes,
 )
+from covey.members import _roster as roster
 from covey.members._ensemble import Ensemble
-from covey.members._given import Classifiers, Regressors
-from covey.members._named import NamedMembers
-from covey.members._routing import FitParameters
+from covey.members._given import Classifiers, Regressors, training_table_of
+from covey.members._routing import FitParameters, fit_parameters, routing_of
 from covey.members._stored import check_fuser, check_member, try_row
 from covey.tables._columns import chosen_columns
 
@@ -45,14 +53,16 @@ __all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-class Layered(NamedMembers, Ensemble):
+class Layered(TransformerMixin, Ensemble):
     """What both share: layers of members, their folds, and columns beside their outputs.
 
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
     """
 
+    estimators: stored.Parameter(members=True)
     final_estimator: stored.Parameter(BaseEstimator)
     features: stored.Parameter(BaseEstimator)
+    named_estimators_: stored.Named("E", make=Bunch, dropped="drop")
     outputs_: stored.ListOf(stored.ListOf(stored.OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS)), "L")
     _columns: stored.OrNone(stored.Index("B", "F"))
     features_: stored.OrNone(stored.Model())
@@ -60,8 +70,11 @@ class Layered(NamedMembers, Ensemble):
     _ranks: stored.ListOf(stored.OrNone(stored.ListOf(stored.Record(KnownNumbers))), "L-1")
     fuser_: stored.Model(Stacking)
 
+    # What is given to fit is requested by parts; this estimator has no request of its own.
+    __metadata_request__fit = dict.fromkeys(("sample_weight", "groups"), UNUSED)
+
     def _restored(self) -> None:
-        members = iter(self._fitted_members())
+        members = iter([one for _, one in roster.kept(self.named_estimators_.items())])
         self.layers_ = [list(islice(members, len(layer))) for layer in self.outputs_]
         sizes = [len(layer) for layer in self.layers_]
         fits = all(sizes) and sizes == [len(layer) for layer in self.outputs_]
@@ -80,7 +93,7 @@ class Layered(NamedMembers, Ensemble):
         names, classes = self._names(), getattr(self, "classes_", None)
         check_fuser(self.fuser_, lambda fuser: self._models.blank(fuser, names, classes), None)
         if self._is_prefit():
-            self._take_fitted()
+            self._roster.take_fitted(list(self.named_estimators_.values()))
             self.features = self.features_
         try_row(self)
 
@@ -103,20 +116,15 @@ class Layered(NamedMembers, Ensemble):
             request, and the default model on top gets the weights.
         """
         given, layers = self._check_layers()
-        X, y, weight = self._check_training_table(X, y, sample_weight)
-        self._keep_seen(X, weight)
-        self._keep_rows(X, y, weight)
-        if self._models.noun == "regressor":
-            used = y if weight is None else y[weight > 0]
-            self._keep_y_range(used.min(), used.max(), len(used))
+        X, y, weight = training_table_of(self, self._models, X, y, sample_weight)
         prefit = self._is_prefit()
         classes = self._models.classes(type(self).__name__, layers[0], y, prefit)
         if classes is not None:
             self.classes_ = classes
-        parameters = self._fit_parameters(weight, groups, metadata)
+        parameters = fit_parameters(self, *self._parts(), weight, groups, metadata)
         predicted, beside, rows = self._learn_layers(layers, X, y, parameters)
         members = [member for layer in self.layers_ for member in layer]
-        self.named_estimators_ = self._by_name(given, members)
+        self.named_estimators_ = roster.by_name(given, members)
         fuser = Stacking(
             self.final_estimator, self.outputs_[-1], passthrough=beside is not None, clip=self.clip
         )
@@ -128,19 +136,30 @@ class Layered(NamedMembers, Ensemble):
         self.out_of_fold_ = Bunch(rows=rows, columns=columns, members=members)
         return self
 
-    _instead_of_prefit = "give cv a number of folds"
-
     def _is_prefit(self) -> bool:
         """Whether the members are fitted already."""
         return isinstance(self.cv, str) and self.cv == "prefit"
 
-    def _members_to_fit(self) -> list[tuple[str, Any]]:
-        return [] if self._is_prefit() else self._kept(self._entries())
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata members, splitter, the model on top and ``features`` request.
 
-    def _parts(self) -> dict[str, Any]:
-        final = {"final_estimator": Stacking(self.final_estimator)}
-        takes_features = self.features is not None and not self._is_prefit()
-        return final | {"features": self.features} if takes_features else final
+        A number of folds requests groups: then none divides a group.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        members, parts = self._parts()
+        return routing_of(self, members | parts)
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The members that are fitted, and what else is; nothing is checked."""
+        parts = {"final_estimator": Stacking(self.final_estimator)}
+        if self._is_prefit():
+            return {}, parts
+        if self.features is not None:
+            parts["features"] = self.features
+        return dict(roster.kept(self._roster.entries())), parts
 
     def predict(self, X: Any, **parameters: Any) -> Any:
         """What the model on top predicts, (n_samples,).
@@ -173,45 +192,35 @@ class Layered(NamedMembers, Ensemble):
 
     # -- names and parameters ----------------------------------------------------------------
 
-    def _has_layers(self, kind: Callable = any) -> bool:
-        """Whether any entry, or all entries, of ``estimators`` are layers."""
-        given = self.estimators if isinstance(self.estimators, list | tuple) else []
-        return len(given) > 0 and kind(isinstance(entry, list) for entry in given)
+    @property
+    def _roster(self) -> roster.Roster:
+        return roster.Roster(self, self._models, layered=True)
 
-    def _listed(self) -> Any:
-        """The members of all layers in one list."""
-        if not self._has_layers(all):
-            return self.estimators
-        return [entry for layer in self.estimators for entry in layer]
-
-    def _list_again(self, listed: list) -> None:
-        entries = iter(listed)
-        if self._has_layers(all):
-            listed = [[next(entries) for _ in layer] for layer in self.estimators]
-        self.estimators = listed
-
-    def _given_rows(self) -> list[tuple[str, Any]]:
-        """The members of the first layer."""
-        return self._entries()[: len(self.estimators[0]) if self._has_layers(all) else None]
+    @property
+    def named_estimators(self) -> Bunch:
+        """The members of all layers by name, as they are given."""
+        return self._roster.named()
 
     def _layers(self) -> list[list[tuple[str, Any]]]:
         """The layers as lists of (name, estimator) pairs."""
-        if not self._has_layers():
-            return [self._named()]
+        if not self._roster.has_layers():
+            return [self._roster.checked()]
         for number, layer in enumerate(self.estimators, start=1):
             if not isinstance(layer, list) or not layer:
                 raise ValueError(
                     "estimators must be a list of members or a list of non-empty lists of them, "
                     f"but layer {number} is {layer!r}."
                 )
-        pairs = iter(self._named())
+        pairs = iter(self._roster.checked())
         return [[next(pairs) for _ in layer] for layer in self.estimators]
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
+        layered = self._roster.has_layers(all)
+        given = self._roster.entries()[: len(self.estimators[0]) if layered else None]
+        tags = roster.take_tags(super().__sklearn_tags__(), [member for _, member in given])
         if self.passthrough is not False or self.features is not None:
             # Later layers and the final model see those columns as they are.
-            later = self._kept(self._entries()[len(self._given_rows()) :])
+            later = roster.kept(self._roster.entries()[len(given) :])
             for model in [*(member for _, member in later), self._final()]:
                 other = get_tags(model).input_tags
                 tags.input_tags.allow_nan &= other.allow_nan
@@ -223,12 +232,12 @@ class Layered(NamedMembers, Ensemble):
         """All members, and layers of those not dropped, checked before anything is fitted."""
         given = self._layers()
         everyone = [pair for layer in given for pair in layer]
-        layers = [self._kept(layer) for layer in given]
+        layers = [roster.kept(layer) for layer in given]
         if self._is_prefit():
             for name, member in (pair for layer in layers for pair in layer):
-                self._check_fitted(name, member)
+                roster.check_fitted(name, member, "give cv a number of folds")
             if self.features is not None:
-                self._check_fitted("features", self.features)
+                roster.check_fitted("features", self.features, "give cv a number of folds")
         elif isinstance(self.cv, str):
             raise ValueError(
                 "cv must be an int, a splitter, a list of splits, or 'prefit' for members "
@@ -311,7 +320,8 @@ class Layered(NamedMembers, Ensemble):
                 made = self.features_.transform(take_rows(X, np.arange(1)))
                 self._n_made = _numbers(made).shape[1]
         else:
-            folds = [(rows[train], test) for train, test in self._folds(X, y, parameters.split)]
+            folds = roster.member_folds(self, X, y, parameters.split)
+            folds = [(rows[train], test) for train, test in folds]
             beside = self._beside_out_of_fold(folds, X, y, parameters.parts.get("features", {}))
         weight = parameters.parts["final_estimator"].get("sample_weight")
         self.layers_, self._ranks, inputs = [], [], X
@@ -328,17 +338,19 @@ class Layered(NamedMembers, Ensemble):
                 inner = _folds_within(folds, rows, len(y))
                 if not inner:
                     raise ValueError(
-                        f"{self._cv_name()} yields no out-of-fold row to learn layer {number + 1} "
-                        "from; give a splitter with more folds."
+                        f"{roster.cv_name(self.cv)} yields no out-of-fold row to learn layer "
+                        f"{number + 1} from; give a splitter with more folds."
                     )
-                held_out, _ = self._rows_held_out(inner, len(rows), "what comes after learns")
-                fitted = self._fit_folds(pairs, inner, inputs, y[rows], of_members)
+                held_out, _ = roster.rows_held_out(
+                    self.cv, inner, len(rows), "what comes after learns"
+                )
+                fitted = roster.fit_folds(self, pairs, inner, inputs, y[rows], of_members)
                 blocks = [
                     self._predict_layer(names, of_fold, take_rows(inputs, test), outputs)
                     for (_, test), of_fold in zip(inner, fitted, strict=True)
                 ]
                 # The members that predict are fitted on all rows that this layer has.
-                self.layers_.append(self._fit_all(pairs, inputs, y[rows], of_members))
+                self.layers_.append(roster.fit_all(self, pairs, inputs, y[rows], of_members))
                 predicted = _averaged(inner, held_out, np.concatenate(blocks))
                 rows = rows[held_out]
             if number < len(layers) - 1:
@@ -380,7 +392,7 @@ class Layered(NamedMembers, Ensemble):
     def _forward(self, X: Any) -> tuple[Predictions, Any]:
         """What the last layer predicts of rows, and the columns beside it."""
         beside = self._beside(X)
-        names, inputs = iter(super()._names()), X
+        names, inputs = iter(self._all_names()), X
         for number, members in enumerate(self.layers_):
             named = [next(names) for _ in members]
             predicted = self._predict_layer(named, members, inputs, self.outputs_[number])
@@ -391,9 +403,12 @@ class Layered(NamedMembers, Ensemble):
     def _as_predictions(self, predicted: np.ndarray) -> Predictions:
         return Predictions(predicted, getattr(self, "classes_", None), self._names(), self.kind_)
 
+    def _all_names(self) -> list[str]:
+        return [name for name, _ in roster.kept(self.named_estimators_.items())]
+
     def _names(self) -> list[str]:
         """The names of the last layer's members."""
-        return super()._names()[-len(self.estimators_) :]
+        return self._all_names()[-len(self.estimators_) :]
 
     def _predictions(self, X: Any) -> Predictions:
         return self._forward(X)[0]
@@ -402,10 +417,39 @@ class Layered(NamedMembers, Ensemble):
         """What the model on top sees."""
         return self.fuser_._columns(*self._forward(X))
 
-    def _column_names(self, input_names: np.ndarray) -> list[str]:
+    def transform(self, X: Any) -> Any:
+        """What the model on top sees of rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        columns : array or sparse matrix of shape (n_samples, n_columns)
+            ``get_feature_names_out`` names them.
+        """
+        return returned(self._by_blocks(self._as_columns, self._check_rows(X)), X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """The names of the columns that ``transform`` gives: of this class, member and class.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns of X, if it had none when this was fitted.
+
+        Returns
+        -------
+        names : ndarray of str objects
+        """
+        check_is_fitted(self, "fuser_")
+        input_names = _check_feature_names_in(self, input_features)
         classes = getattr(self, "classes_", None)
         # Of two classes the first is left out.
-        names = self._names_of(None if classes is None or len(classes) == 2 else classes)
+        names = roster.column_names(
+            self, None if classes is None or len(classes) == 2 else classes
+        )
         if self._columns is not None:
             names += list(input_names[self._columns])
         if self.features_ is not None:
@@ -414,7 +458,7 @@ class Layered(NamedMembers, Ensemble):
             except AttributeError:  # it has no names, or a step of it has none
                 made = range(self._n_made)
             names += [f"features__{name}" for name in made]
-        return names
+        return np.array(names, dtype=object)
 
     def _fused(self, X: Any) -> np.ndarray:
         return self._bounded(self.fuser_.fuse(*self._forward(X)))

@@ -1,3 +1,5 @@
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -47,10 +49,10 @@ def test_constancy_is_judged_on_rows_that_count():
 def test_blocks_reduce_to_the_moments_of_the_whole_table(table, columns, cuts):
     X, weight = table
     blocks = [
-        _Part(columns(rows), part)
+        _Part(columns=columns(rows), weight=part)
         for rows, part in zip(np.split(X, cuts), np.split(weight, cuts), strict=True)
     ]
-    mean, deviation, largest = moments_of_blocks(MemoryBlocks(blocks), _Part.columns_of)
+    mean, deviation, largest = moments_of_blocks(MemoryBlocks(blocks), attrgetter("columns"))
     expected_mean, expected_deviation = moments(columns(X), weight)
     np.testing.assert_allclose(mean, expected_mean, atol=1e-15)
     np.testing.assert_allclose(deviation, expected_deviation, atol=1e-15)

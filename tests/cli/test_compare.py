@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from covey import SubsetEnsembleClassifier
 from covey.cli import _compare
-from covey.cli._compare import Size, _Package, _really_worse, contestants, size_of
+from covey.cli._compare import Size, _really_worse, contestants, size_of
 from covey.cli._console import CommandError
 from covey.cli._evaluate import Trial, make_splits
 from covey.evaluation._held_out import HeldOut, Predicted
@@ -73,7 +73,7 @@ def test_models_that_fail_are_named_with_the_reason(tmp_path, run, monkeypatch):
             raise RuntimeError("no licence\nfor this")
 
     monkeypatch.setattr("json.BrokenClassifier", Broken, raising=False)
-    broken = _Package("json", "x", "LightGBM", "Broken", {})
+    broken = ("json", "x", "LightGBM", "Broken", {}, "n_jobs")
     monkeypatch.setitem(_compare._PACKAGES, "lightgbm", broken)
     some_table(40).to_csv(tmp_path / "table.csv", index=False)
     models = ("--models", "Light", "--models", "commonest")
@@ -105,7 +105,7 @@ def test_a_package_that_nobody_knows_is_refused():
 
 
 def test_a_package_that_is_not_installed_is_named(monkeypatch):
-    absent = _Package("no_such_module.part", "the-package", "EBM", "EBM", {})
+    absent = ("no_such_module.part", "the-package", "EBM", "EBM", {}, "n_jobs")
     monkeypatch.setitem(_compare._PACKAGES, "ebm", absent)
     with pytest.raises(CommandError, match="pip install the-package"):
         contestants(problem_of(some_table(40)), 0, ["ebm"])

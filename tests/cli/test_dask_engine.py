@@ -149,6 +149,7 @@ def test_other_commands_take_the_model(lake, fitted, run):
     assert said.exit_code == 0, said.output
 
 
+@pytest.mark.slow
 def test_on_a_cluster_it_is_the_same(tmp_path, run, scheduler):
     # Easy, so that few questions travel.
     x = np.random.default_rng(2).normal(size=(90, 2))

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import covey
+from covey._number_words import rough
 
 from .conftest import as_json
 
@@ -35,6 +36,10 @@ def test_fit_says_what_the_threshold_finds_and_the_file_keeps_it(rare):
     decision = model.decision_
     assert (decision.kind, decision.asked, decision.label) == ("find", 0.8, "yes")
     assert decision.sentence() in said["notes"]
+    wrong = said["answers"]["When is it wrong?"]
+    assert wrong.startswith(f"Called from a chance of {rough(decision.threshold)} on, it misses")
+    counts = said["evaluation"]["thresholds"][0]
+    assert counts["found"][counts["chosen"]] == decision.alarms.n_found
     known = model.calibration_
     p, of_class = known.probabilities[:, 1], known.label == 1
     assert decision.alarms.n_found == (p[of_class] >= decision.threshold).sum()

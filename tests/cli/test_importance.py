@@ -41,7 +41,10 @@ def order_in_page(page):
     return [re.search(r'class="name">([^<]*)<', card)[1] for card in cards]
 
 
-@pytest.mark.parametrize("kind", ["classes", "rare", "numbers"])
+@pytest.mark.parametrize(
+    "kind",
+    ["classes", *(pytest.param(one, marks=pytest.mark.slow) for one in ("rare", "numbers"))],
+)
 def test_the_same_columns_come_first_wherever_they_are_told(kind, tmp_path, run):
     table = people(kind)
     table.to_csv(tmp_path / "people.csv", index=False)

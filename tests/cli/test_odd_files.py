@@ -7,6 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from covey.cli._console import Console
+from covey.cli._problem import read_problem
+
 from .odd_files import cells, csv, json_lines, packed, rows, sqlite, xlsx
 
 N_ROWS = 40
@@ -170,7 +173,28 @@ def put(folder, name, content):
     return file.name
 
 
-@pytest.mark.parametrize("case", FITS)
+# This is noted of tables that have been fitted.
+DECIDES = "a column that decides alone"
+
+
+@pytest.mark.parametrize("case", [case for case in FITS if case != DECIDES])
+def test_it_is_read_and_noted(case, tmp_path, monkeypatch):
+    name, content, noted = FITS[case]
+    put(tmp_path, name, content)
+    monkeypatch.chdir(tmp_path)
+    console = Console(quiet=True)
+    problem = read_problem(name, "y", console)
+    assert len(problem.table) == len(problem.y) == N_ROWS
+    assert noted in "\n".join(console.notes)
+
+
+QUICK = DECIDES, "other alphabets", "infinities"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[] if case in QUICK else pytest.mark.slow) for case in FITS],
+)
 def test_it_fits_and_predicts(case, tmp_path, run):
     name, content, noted = FITS[case]
     put(tmp_path, name, content)

@@ -112,6 +112,7 @@ def test_times_of_greenwich_are_saved_and_predicted(folder, run):
     assert len(result.stdout.splitlines()) == 91
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminal_that_is_closed_leaves_nothing_half_written(folder, number):
     before = set(os.listdir(folder))

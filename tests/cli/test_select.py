@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from covey.evaluation._record import Remark
+
 from .conftest import as_json
 
 
@@ -48,14 +50,9 @@ def test_both_answers_are_told_and_which_columns_may_stand_in(tmp_path, run):
 def test_options_that_select_lacks_are_not_advised(tmp_path, run, monkeypatch):
     from covey.cli import _problem
 
-    noted = _problem.note_columns
-
-    def advise(problem, note):
-        noted(problem, note)
-        note("when: give --time when for an honest estimate.")
-        note("y: --task numbers says otherwise.")
-
-    monkeypatch.setattr(_problem, "note_columns", advise)
+    said = ("when: give --time when for an honest estimate.", "y: --task numbers says otherwise.")
+    remarks = [Remark("time", "when", said[0]), Remark("classes", "y", said[1])]
+    monkeypatch.setattr(_problem, "guards", lambda problem: remarks)
     pd.DataFrame({"x": range(40), "y": ["a", "b"] * 20, "z": [1.5, 2, 3, 4] * 10}).to_csv(
         tmp_path / "table.csv", index=False
     )

@@ -16,6 +16,7 @@ from tests.serving.conftest import (  # noqa: F401 (fixtures)
 )
 
 
+@pytest.mark.slow
 def test_a_model_is_served_on_this_machine_alone_until_it_is_interrupted(model_file):  # noqa: F811
     with serving(model_file, "--port", "0") as server:
         assert server.first.startswith(f"{model_file}: http://127.0.0.1:")

@@ -112,6 +112,7 @@ def test_export_names_the_column_that_has_no_onnx_form(folder, run):
     assert not (folder / "flock.onnx").exists()
 
 
+@pytest.mark.slow
 def test_lines_of_the_help_work_as_they_stand(tmp_path, run):
     pytest.importorskip("jinja2")
     pytest.importorskip("skl2onnx")
@@ -134,6 +135,7 @@ def test_lines_of_the_help_work_as_they_stand(tmp_path, run):
 NEVER = {"dask", "distributed", "matplotlib", "onnx", "skl2onnx", "jinja2", "fastapi", "torch"}
 
 
+@pytest.mark.slow
 def test_commands_start_in_little_more_than_what_they_stand_on_takes(tmp_path, run):
     """Processor time, beside that of importing what they stand on: any machine is slow at that."""
     run("demo", "--table", "wine.csv", cwd=tmp_path)
@@ -212,6 +214,7 @@ def test_piped_output_is_plain_and_stdin_is_read(folder):
         assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", stream)
 
 
+@pytest.mark.slow
 def test_terminal_shows_progress_on_stderr_only(folder):
     leader, follower = pty.openpty()
     child = subprocess.Popen(
@@ -299,6 +302,7 @@ def test_json_is_one_object(folder, run, command):
         assert said["rows"] == len(said["predictions"]) == 90
 
 
+@pytest.mark.slow
 def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path, run):
     patients(60).to_csv(tmp_path / "patients.csv", index=False)
     command = ["fit", "patients.csv", "--target", "outcome"]

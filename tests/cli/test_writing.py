@@ -1,5 +1,7 @@
 """Tables out, completely or not at all."""
 
+import io
+
 import pandas as pd
 import pytest
 
@@ -92,3 +94,17 @@ def test_reasons_are_quoted_too(tmp_path, run):
     assert not safe["because"].str.startswith("=").any()
     assert "=b" in raw.columns
     assert "'=b" in safe.columns
+
+
+def test_a_terminal_shows_what_it_would_obey(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    frame = pd.DataFrame({"a\x1b[2J": ["\x1b]0;own\x07yes", None], "b": [1.5, 2.0]})
+    for file, obeyed in ((Terminal(), 0), (io.StringIO(), 2)):
+        monkeypatch.setattr("sys.stdout", file)
+        with table_writer(None) as write:
+            write(frame)
+        assert file.getvalue().count("\x1b") == obeyed
+        assert "yes,1.5\n,2.0\n" in file.getvalue()

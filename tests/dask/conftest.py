@@ -9,16 +9,22 @@ from covey.dask._spill import SpillBuffer
 
 
 @pytest.fixture(scope="session")
-def client():
-    """Two workers, each a process of its own. Not the current client: many tests want none."""
+def cluster():
+    """Two workers, each a process of its own."""
     with (
         # Some time after a worker died, the cluster gives up a worker that is being restarted.
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
-        Client(cluster, set_as_default=False) as client,
     ):
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def client(cluster):
+    """Of two workers, and not the current client: many tests want none."""
+    with Client(cluster, set_as_default=False) as client:
         yield client
 
 

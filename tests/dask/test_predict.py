@@ -132,6 +132,7 @@ def test_other_columns_are_refused_before_anything_is_computed(flock, wine):
         named.predict(other)
 
 
+@pytest.mark.slow
 def test_a_flock_that_was_fitted_on_dask_needs_none_to_predict(wine, tmp_path):
     X, y = wine
     flock = SubsetEnsembleClassifier(**HOW).fit(da.from_array(X, (100, 13)), y)

@@ -289,7 +289,7 @@ def test_a_block_lost_before_any_reduction_is_made_again(few, monkeypatch, flock
     np.testing.assert_array_equal(
         flock.predict_proba(few[0][:, :2]), expected.predict_proba(few[0][:, :2])
     )
-    assert {"_extent", "grown", "value_and_gradient"} <= set(names)
+    assert {"extent", "grown", "value_and_gradient"} <= set(names)
 
 
 def test_what_candidates_predict_is_predicted_again_by_a_block_that_was_lost(few, monkeypatch):
@@ -309,6 +309,7 @@ def test_what_candidates_predict_is_predicted_again_by_a_block_that_was_lost(few
     np.testing.assert_array_equal(flock.member_coef_, expected.member_coef_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [0, 40_000])
 def test_a_search_beyond_memory_finds_the_same(few, spilled, monkeypatch, limit):
     data = lazy(few[0], few[1], (60, 60, 58))

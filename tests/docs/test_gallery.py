@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 
 

@@ -121,7 +121,7 @@ def test_pages_of_source_code_lead_back_to_where_names_are_documented():
 
     for wrong, right in {
         "api/covey.Fuser.html#covey.fusers.Fuser.fit": "api/covey.Fuser.html#covey.Fuser.fit",
-        "api/covey.fusers.Or.html#covey.Or": "api/covey.fusers.Or.html#covey.fusers.Or",
+        "api/covey.fusers.Max.html#covey.Max": "api/covey.fusers.Max.html#covey.fusers.Max",
         "api/covey.Gate.html#covey.Gate": "api/covey.Gate.html#covey.Gate",
     }.items():
         assert BACK.sub(_back, f'href="../{wrong}"') == f'href="../{right}"'

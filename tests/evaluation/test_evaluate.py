@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from covey import Evaluation, SubsetEnsembleClassifier, evaluate
 from covey._number_words import rough
 from covey.evaluation._columns import Table, worst_parts
-from covey.evaluation._errors import sureness, thresholds
+from covey.evaluation._errors import sureness
 from covey.evaluation._held_out import HeldOut, Predicted
 from covey.evaluation._sentences import answers
 from covey.inspection import column_effect, column_importance
@@ -99,9 +99,7 @@ def test_a_threshold_counts_all_rows(rare):
     ):
         called = p >= at
         assert (found, false) == ((called & (y == 1)).sum(), (called & (y == 0)).sum())
-    rows = HeldOut(y, [Predicted("one", np.column_stack([1 - p, p]), "own")], [0, 1])
-    chosen = thresholds(rows, 0.123)[0]
-    assert chosen.at[chosen.chosen] == 0.123
+    assert one.thresholds[0].at[one.thresholds[0].chosen] == 0.5
 
 
 def test_numbers_are_told_by_what_they_are_off(numbers):

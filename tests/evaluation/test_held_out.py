@@ -6,7 +6,7 @@ from sklearn import metrics
 
 from covey._intervals import Interval, average_precision_interval
 from covey.evaluation._held_out import HeldOut, Predicted, verdict
-from covey.evaluation._record import Difference, Score
+from covey.evaluation._record import Score
 
 
 def chances(n=300, share=0.3, seed=0, **how):
@@ -156,9 +156,9 @@ OWN = Score("flock", "own", {"accuracy": Interval(0.8, 0.7, 0.9), "auc": Interva
 
 
 def compared(gap, loss_gap, over, loss_over):
-    found = [Difference("constant", "simplest", {"accuracy": over, "log_loss": loss_over})]
+    found = [Score("constant", "simplest", {"accuracy": over, "log_loss": loss_over})]
     if gap is not None:
-        found.append(Difference("line", "linear", {"accuracy": gap, "log_loss": loss_gap}))
+        found.append(Score("line", "linear", {"accuracy": gap, "log_loss": loss_gap}))
     return found
 
 

@@ -15,7 +15,7 @@ from covey._intervals import Interval
 from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
 from covey.evaluation._held_out import HeldOut, Predicted
-from covey.evaluation._record import Difference
+from covey.evaluation._record import Score
 from covey.evaluation._sentences import answers
 
 
@@ -178,7 +178,7 @@ def test_of_two_classes_only_a_yes_beside_a_no_is_the_target_itself(labels):
     ],
 )
 def test_nothing_is_better_beside_an_interval_that_says_otherwise(main, loss, verdict, said):
-    gap = Difference("ridge", "linear", {"accuracy": Interval(*main), "log_loss": Interval(*loss)})
+    gap = Score("ridge", "linear", {"accuracy": Interval(*main), "log_loss": Interval(*loss)})
     one = Evaluation("classes", verdict=verdict, differences=[gap])
     (line,) = sentences._comparison(one)
     assert line.startswith(said)

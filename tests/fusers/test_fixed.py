@@ -15,7 +15,6 @@ from sklearn.tree import DecisionTreeClassifier
 import covey
 from covey import Predictions
 from covey.fusers import (
-    And,
     Borda,
     KOfN,
     LastStage,
@@ -24,7 +23,6 @@ from covey.fusers import (
     Mean,
     Median,
     Min,
-    Or,
     Oracle,
     Product,
     SingleBest,
@@ -35,7 +33,7 @@ from covey.fusers._fixed import make_fuser
 from covey.utils.estimator_checks import FUSER_CHECKS
 
 UNWEIGHTED = [Mean(), Product(), Median(), TrimmedMean(0.2), Max(), Min(), Borda(), Majority()]
-POSITIVE = [Or(), And(), KOfN(2)]
+POSITIVE = [KOfN(1), KOfN("all"), KOfN(2)]
 
 
 @st.composite
@@ -69,15 +67,15 @@ def test_rows_sum_to_one_and_member_order_does_not_matter(rule, P):
 @settings(max_examples=60)
 @given(opinions())
 def test_k_of_n_with_k_equal_one_is_or_and_with_n_is_and(P):
-    assert_allclose(KOfN(1).fuse(P), Or().fuse(P))
-    assert_allclose(KOfN(P.shape[1]).fuse(P), And().fuse(P))
+    assert_allclose(KOfN(1).fuse(P), covey.fuse(P, "or"))
+    assert_allclose(KOfN(P.shape[1]).fuse(P), covey.fuse(P, "and"))
 
 
 @settings(max_examples=60)
 @given(opinions(n_classes=2), st.integers(0, 1))
 def test_with_two_classes_or_is_the_largest_and_and_the_smallest(P, positive):
-    assert_allclose(Or(positive).fuse(P)[:, positive], P[:, :, positive].max(axis=1))
-    assert_allclose(And(positive).fuse(P)[:, positive], P[:, :, positive].min(axis=1))
+    assert_allclose(KOfN(1, positive).fuse(P)[:, positive], P[:, :, positive].max(axis=1))
+    assert_allclose(KOfN("all", positive).fuse(P)[:, positive], P[:, :, positive].min(axis=1))
     k = 1 + P.shape[1] // 2
     expected = np.sort(P[:, :, positive], axis=1)[:, -k]
     assert_allclose(KOfN(k, positive).fuse(P)[:, positive], expected)
@@ -160,7 +158,7 @@ def test_a_row_of_which_nobody_speaks_is_undecided_and_the_oracle_wrong():
 
 def test_and_with_a_silent_member_asks_the_others():
     P = np.array([[[0.2, 0.8], [np.nan, np.nan], [0.4, 0.6]]])
-    assert_allclose(And().fuse(P), [[0.4, 0.6]])
+    assert_allclose(KOfN("all").fuse(P), [[0.4, 0.6]])
     assert_allclose(KOfN(3).fuse(P), [[1.0, 0.0]])  # three votes are not to be had
 
 
@@ -372,10 +370,11 @@ def test_importance_names_those_who_agree():
     [
         (lambda P: Oracle().fuse(P), "needs the true labels y"),
         (lambda P: KOfN(0).fuse(P), "k == 0, must be > 0"),
+        (lambda P: KOfN("most").fuse(P), "k must be one of 'all'"),
         (lambda P: KOfN(4).fuse(P), "k=4 asks for more votes than there are: 3"),
         (lambda P: KOfN(4, weights=[1, 1, 1]).fuse(P), "k=4 asks for more votes"),
         (lambda P: KOfN(1, "maybe").fuse(P), "positive_class names the label 'maybe'"),
-        (lambda P: Or().fuse([["a"], ["a"]]), "hold one class alone"),
+        (lambda P: KOfN().fuse([["a"], ["a"]]), "hold one class alone"),
         (lambda P: Mean([1, 2]).fuse(P), "one number for each of the 3 members"),
         (lambda P: Mean([0, 0, 0]).fuse(P), "not all zero"),
         (lambda P: Mean([1, -1, 1]).fuse(P), "not negative"),

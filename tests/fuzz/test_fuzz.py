@@ -14,6 +14,7 @@ from tests.fuzz.__main__ import case
 from tests.fuzz.outcomes import OutcomeError, attempt, check_probabilities, check_same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "seeds"),
     [("estimators", range(30)), ("functions", range(40)), ("commands", range(6))],

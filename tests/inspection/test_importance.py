@@ -150,12 +150,12 @@ def test_columns_that_stand_in_for_each_other_are_said_together():
     X[:, 2] = X[:, 0]
     y = (2 * X[:, 0] + X[:, 1] + rng.normal(size=500) > 0).astype(int)
     found = FlockClassifier(random_state=0).fit(X, y).importance_
-    assert found.together == ((0, 2),)
+    assert found.together == [[0, 2]]
     assert found.loss[0] == pytest.approx(found.loss[2], rel=0.2)
     assert set(found.order[:3]) == {0, 1, 2}
     one = FlockClassifier(random_state=0).fit(X[:, [0, 1, 3]], y).importance_
     both = found.share[[0, 2]].sum()
-    assert one.together == ()
+    assert one.together == []
     assert both == pytest.approx(one.share[0], abs=0.1)
 
 
@@ -166,16 +166,18 @@ def test_columns_that_are_alike_but_not_needed_are_not_said_together():
     model = LinearRegression().fit(X, X[:, 0])
     model.coef_ = np.array([1.0, 0.0, 0.0])
     found = column_importance(model, X, X[:, 0])
-    assert found.together == ()
+    assert found.together == []
     assert_array_equal(found.loss[1:], 0)
 
 
 def test_shares_sum_to_one_or_are_zero():
     columns, zero = ("a", "b", "c"), np.zeros(3)
-    found = Importance(columns, np.array([0.3, -0.1, 0.1]), zero, zero, zero, (), "3 rows")
+    found = Importance(
+        columns, np.array([0.3, -0.1, 0.1]), zero, zero, zero, np.full(3, -1), "3 rows"
+    )
     assert_allclose(found.share, [0.75, 0, 0.25])
     assert_array_equal(found.order, [0, 2, 1])
-    nothing = Importance(columns, zero - 1, zero, zero, zero, (), "3 rows")
+    nothing = Importance(columns, zero - 1, zero, zero, zero, np.full(3, -1), "3 rows")
     assert_array_equal(nothing.share, 0)
 
 

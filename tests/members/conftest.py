@@ -20,7 +20,13 @@ TABLES = {
 }
 
 
-@pytest.fixture(scope="session", params=TABLES)
+SLOW = "breast cancer", "friedman"
+
+
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in TABLES],
+)
 def flock_of_table(request):
     """A default flock, and the rows that it was fitted on."""
     kind, load = TABLES[request.param]

@@ -10,6 +10,7 @@ import pytest
 from tests.persistence import fuzz
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", fuzz.GOLDEN, ids=lambda path: path.stem)
 def test_changed_files_are_refused_or_predict(path, tmp_path):
     found = Counter(fuzz.attempt(path, seed, tmp_path) for seed in range(30))

@@ -24,7 +24,7 @@ from sklearn.ensemble import (
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import IterativeImputer
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
@@ -36,6 +36,7 @@ import covey
 from covey.cli import app
 from covey.persistence import ModelFileError, load, save
 from covey.persistence._archive import write_archive
+from covey.persistence._trees import _depth
 from tests.persistence._helpers import (
     GOLDEN,
     changed,
@@ -301,6 +302,33 @@ def test_a_million_classes_are_refused_soon(name, tmp_path):
     refused_soon(write_entries(path, entries.items()), "classes are .*more than 200|has the shape")
 
 
+def test_neighbors_of_very_wide_sparse_rows_are_refused(tmp_path):
+    wide = sp.csr_matrix(([1.0], ([0], [0])), shape=(1, 1 << 25))
+    model = KNeighborsRegressor(1).fit(wide, [1.0])
+    with pytest.raises(ModelFileError, match="33,554,432 columns"):
+        save(model, tmp_path / "model.covey")
+    narrow = KNeighborsRegressor(1).fit(wide[:, :4], [1.0])
+
+    def widen(document):
+        fitted = document["model"]["fitted"]
+        fitted["n_features_in"] = fitted["points"]["n_columns"] = 1 << 29
+
+    path = changed(saved(narrow, tmp_path / "model.covey"), widen)
+    refused_soon(path, "n_features_in is more than 16,777,216")
+
+
+def test_the_depth_of_a_tree_that_is_a_chain_is_known_soon():
+    length = 300_000
+    nodes = np.zeros(2 * length + 1, dtype=[("left_child", "<i8"), ("right_child", "<i8")])
+    inner = np.arange(0, 2 * length, 2)
+    for step, side in enumerate(("left_child", "right_child"), start=1):
+        nodes[side] = -1
+        nodes[side][inner] = inner + step
+    started = time.process_time()
+    assert _depth(nodes) == length
+    assert time.process_time() - started < 0.3
+
+
 def test_a_million_members_are_refused_soon(path):
     refused_soon(
         with_array(path, theta, lambda values: np.zeros((10**6, *values.shape[1:]))),
@@ -524,6 +552,7 @@ def test_numbers_of_a_file_that_lies_about_its_size_are_refused(path):
         load(path)
 
 
+@pytest.mark.slow
 def test_files_cause_no_event_but_that_they_are_read():
     """In a process of its own, for a hook of Python's reports stays for good."""
     command = [sys.executable, "-m", "tests.persistence.audited", "60"]

@@ -152,7 +152,7 @@ def test_a_narrow_file_says_that_it_is_narrow(tmp_path):
     path = saved(FOREST.fit(X, y), tmp_path / "model.covey")
 
     def widen(document):
-        document["model"]["fitted"]["n_features"] = 2**31
+        document["model"]["fitted"]["n_features_in"] = 2**31
 
     with pytest.raises(ModelFileError, match="used has the shape"):
         load(changed(path, widen))

@@ -15,7 +15,7 @@ import covey
 from covey.members import LinearRegressionMember
 from covey.members._linear_flock import LinearFlock
 from covey.persistence._registry import HOMES, format_of
-from covey.persistence._writing import OF_THE_MACHINE
+from covey.persistence._writer import OF_THE_MACHINE
 from covey.tables import TablePreparation
 from covey.tables._known_columns import formats_of
 from tests.persistence._helpers import (

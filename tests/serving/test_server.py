@@ -173,6 +173,7 @@ def load_and(action, server, requests, seconds=20.0):
     return asyncio.run(both()), moment[0]
 
 
+@pytest.mark.slow
 def test_a_killed_server_starts_again_and_a_terminated_one_answers_what_is_under_way(
     model_file, requests
 ):

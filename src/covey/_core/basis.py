@@ -301,6 +301,35 @@ class Basis:
         return names
 
 
+@dataclass(frozen=True)
+class ScaledBasis:
+    """A basis, and what its columns are standardized by; all (P,)."""
+
+    basis: Basis
+    mean: FloatArray
+    scale: FloatArray
+    usable: BoolArray
+
+    def in_units_of_X(
+        self, theta: FloatArray, intercept: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (..., P) and intercepts (...) for columns that are not standardized."""
+        coef = theta * self.usable / self.scale
+        return coef, intercept - coef @ self.mean
+
+    def only(self, columns: BoolArray) -> tuple[ScaledBasis, IntArray]:
+        """Some of the columns, and their positions; the features themselves all stay."""
+        basis, kept = self.basis.only(columns)
+        return ScaledBasis(basis, self.mean[kept], self.scale[kept], self.usable[kept]), kept
+
+    def units(self, unit_of_feature: IntArray) -> IntArray:
+        """Which columns flip together: ramps with their feature, a product alone; -1: never."""
+        units = unit_of_feature[self.basis.feature]
+        paired = np.flatnonzero((self.basis.partner >= 0) & self.usable)
+        units[paired] = units.max() + 1 + np.arange(len(paired))
+        return np.where(self.usable, units, -1)
+
+
 def _runs(which: BoolArray) -> list[slice]:
     """The slices of positions that are true, one after another."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], which, [False]]).astype(np.int8)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import is_dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,29 +18,10 @@ from covey._core.arrays import like, to_host
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 
-class JournalTask(Protocol):
-    """One part of the computation."""
-
-    @property
-    def result(self) -> Arrays | None:
-        """The result, if an earlier process finished the task."""
-
-    @property
-    def state(self) -> Arrays | None:
-        """The state in which an earlier process left the task."""
-
-    def step(self, snapshot: Callable[[], Arrays]) -> None:
-        """Count a step; ``snapshot`` gives the state, and is called when it is time to write."""
-
-    def finish(self, result: Arrays) -> None:
-        """Keep the result; the state is no longer needed."""
-
-
-class ProgressJournal(Protocol):
-    """The tasks of one computation."""
-
-    def begin(self) -> JournalTask:
-        """The next task."""
+#: A `covey._checkpoint.Journal`. Its ``begin()`` gives the next task, which has the ``result`` if
+#: an earlier process finished it, and the ``state`` in which it was left; ``step(snapshot)``
+#: counts a step and calls ``snapshot`` when it is time to write, ``finish(result)`` keeps it.
+Journal = Any
 
 
 def arrays_of(part: Any, name: str = "") -> Arrays:

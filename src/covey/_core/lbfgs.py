@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from covey._core.arrays import Array, BoolArray, IntArray, is_on_host, namespace_of, to_host
-from covey._core.journal import ProgressJournal, arrays_of, restored
+from covey._core.journal import Journal, arrays_of, restored
 
 # Sufficient decrease (Armijo), and the most halvings before a run gives up.
 _DECREASE = 1e-4
@@ -73,7 +73,7 @@ def minimise(
     max_iter: int = 200,
     tol: float = 1e-5,
     memory: int = 10,
-    journal: ProgressJournal | None = None,
+    journal: Journal | None = None,
     on_iteration: Callable[[], None] | None = None,
 ) -> Minimum:
     """Minimise a stack of smooth functions from ``start`` (R, N).
@@ -88,8 +88,7 @@ def minimise(
     result = Minimum(xp.asarray(start, copy=True), start[:, 0], none, none > 0)
     task = None if journal is None else journal.begin()
     if task is not None and task.result is not None:
-        found: Minimum = restored(result, task.result)
-        return found
+        return restored(result, task.result)
     if task is not None and task.state is not None:
         # A list has one entry here, of which its entries are like.
         stack = _Stack(runs, start, start[:, 0], start, [start], [start], [start[:, 0]])

@@ -10,6 +10,8 @@ count.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,27 +32,21 @@ def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     A column that is constant over the rows of positive weight has the deviation 0, exactly,
     and no other column has.
     """
-    parts = [_Part(columns, weight)]
+    parts = [_Part(columns=columns, weight=weight)]
     if len(weight) > 2 * _ROWS_AT_ONCE and not hasattr(columns, "tocsc"):
         # The rows of a long table lie next to each other: some of them at a time.
         starts = range(0, len(weight), _ROWS_AT_ONCE)
         some = [slice(start, start + _ROWS_AT_ONCE) for start in starts]
-        parts = [_Part(columns[:, rows], weight[rows]) for rows in some]
+        parts = [_Part(columns=columns[:, rows], weight=weight[rows]) for rows in some]
     rows = MemoryBlocks(parts, side_by_side=True)
-    mean, deviation, _ = moments_of_blocks(rows, _Part.columns_of)
+    mean, deviation, _ = moments_of_blocks(rows, attrgetter("columns"))
     return mean, deviation
 
 
-class _Part:
-    """A block of columns and weights of rows."""
+class _Part(SimpleNamespace):
+    """A block of ``columns`` and of the ``weight`` of rows."""
 
-    n_classes, like = 0, None
-
-    def __init__(self, columns: Any, weight: FloatArray) -> None:
-        self.columns, self.weight, self.n_features = columns, weight, 0
-
-    def columns_of(self) -> Any:
-        return self.columns
+    n_features, n_classes, like = 0, 0, None
 
 
 def moments_of_blocks(
@@ -62,13 +58,13 @@ def moments_of_blocks(
     """
     columns = columns_of, args
     (total,) = rows.sum(_total)
-    largest, highest, lowest = rows.max(_extent, columns)
+    largest, highest, lowest = rows.max(extent, columns)
     # Squares of very large or very small numbers leave the range of floats.
     size = np.where(largest > 0, largest, 1.0)
-    (center,) = rows.sum(_reduced, scaled_means, columns, size, total)
+    (center,) = rows.sum(scaled_means, columns, size, total)
     # A constant column deviates by exactly 0, whatever rounding makes of it.
     constant = highest / size == -lowest / size
-    (squares,) = rows.sum(_reduced, scaled_squares, columns, size, center, total)
+    (squares,) = rows.sum(scaled_squares, columns, size, center, total)
     deviation = np.where(constant, 0.0, np.sqrt(squares))
     return center * size, deviation * size, largest
 
@@ -81,20 +77,9 @@ def _total(block: Any) -> tuple[FloatArray]:
     return (np.array([block.weight.sum()]),)
 
 
-def _extent(block: Any, columns: _Columns) -> FloatArray:
-    columns_of, args = columns
-    return extent(columns_of(block, *args), block.weight)
-
-
-def _reduced(
-    block: Any, reduce: Callable[..., FloatArray], columns: _Columns, *known: FloatArray
-) -> tuple[FloatArray]:
-    columns_of, args = columns
-    return (reduce(columns_of(block, *args), block.weight, *known),)
-
-
-def extent(columns: Any, weight: FloatArray) -> FloatArray:
+def extent(block: Any, columns_of: _Columns) -> FloatArray:
     """The largest absolute value, value and negated value of each column, (3, D)."""
+    columns, weight = columns_of[0](block, *columns_of[1]), block.weight
     used = weight > 0
     if hasattr(columns, "tocsc"):
         highest, lowest = (np.full(columns.shape[1], -np.inf) for _ in range(2))
@@ -107,34 +92,36 @@ def extent(columns: Any, weight: FloatArray) -> FloatArray:
                 np.maximum.at(end[which], column[counts], values[counts])
     else:
         highest, lowest = np.empty(len(columns)), np.empty(len(columns))
-        for which, block in _dense(columns, used):
-            highest[which] = block.max(axis=1, initial=-np.inf)
-            lowest[which] = -block.min(axis=1, initial=np.inf)
+        for which, part in _dense(columns, used):
+            highest[which] = part.max(axis=1, initial=-np.inf)
+            lowest[which] = -part.min(axis=1, initial=np.inf)
     return np.stack([np.maximum(np.maximum(highest, lowest), 0.0), highest, lowest])
 
 
 def scaled_means(
-    columns: Any, weight: FloatArray, size: FloatArray, total: FloatArray
-) -> FloatArray:
+    block: Any, columns_of: _Columns, size: FloatArray, total: FloatArray
+) -> tuple[FloatArray]:
     """``sum_m w_m x_m / (size total)`` of each column, (D,)."""
+    columns, weight = columns_of[0](block, *columns_of[1]), block.weight
     means = np.empty(len(size))
     if hasattr(columns, "tocsc"):
         for which, row, column, data in _stored(columns):
             scaled = np.where(weight[row] > 0, data / size[which][column], 0.0)
             share = weight[row] / total
             means[which] = np.bincount(column, share * scaled, minlength=len(means[which]))
-        return means
+        return (means,)
     used = weight > 0
     share = weight[used] / total
-    for which, block in _dense(columns, used):
-        means[which] = (block / size[which, None]) @ share
-    return means
+    for which, part in _dense(columns, used):
+        means[which] = (part / size[which, None]) @ share
+    return (means,)
 
 
 def scaled_squares(
-    columns: Any, weight: FloatArray, size: FloatArray, center: FloatArray, total: FloatArray
-) -> FloatArray:
+    block: Any, columns_of: _Columns, size: FloatArray, center: FloatArray, total: FloatArray
+) -> tuple[FloatArray]:
     """``sum_m w_m (x_m / size - center)^2 / total`` of each column, (D,)."""
+    columns, weight = columns_of[0](block, *columns_of[1]), block.weight
     squares = np.empty(len(size))
     used = weight > 0
     if hasattr(columns, "tocsc"):
@@ -147,11 +134,11 @@ def scaled_squares(
             implicit = np.where(zeros, np.maximum(weight.sum() / total - stored, 0.0), 0.0)
             squares[which] = np.bincount(column, share * apart**2, minlength=n_columns)
             squares[which] += implicit * center[which] ** 2
-        return squares
+        return (squares,)
     share = weight[used] / total
-    for which, block in _dense(columns, used):
-        squares[which] = np.square(block / size[which, None] - center[which, None]) @ share
-    return squares
+    for which, part in _dense(columns, used):
+        squares[which] = np.square(part / size[which, None] - center[which, None]) @ share
+    return (squares,)
 
 
 def _dense(columns: FloatArray, used: npt.NDArray[np.bool_]) -> Iterator[tuple[slice, FloatArray]]:

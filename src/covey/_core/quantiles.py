@@ -113,8 +113,7 @@ def effective_weights(weight: FloatArray) -> FloatArray:
     All of them are above zero, however small they are beside others.
     """
     shares = weight / weight.sum()
-    found: FloatArray = np.maximum(shares / np.square(shares).sum(), np.finfo(np.float64).tiny)
-    return found
+    return np.maximum(shares / np.square(shares).sum(), np.finfo(np.float64).tiny)
 
 
 def upper_bound(scores: FloatArray, weight: FloatArray, level: float) -> float:

@@ -60,9 +60,19 @@ def own_threads() -> Iterator[None]:
     """
     with _shared.lock:
         if not _shared.n_users:
-            cores = n_cores()
-            _shared.limiter = _limited()
-            _shared.pool = ThreadPoolExecutor(cores, initializer=_join) if cores > 1 else None
+            cores, libraries = n_cores(), _libraries()
+            before = libraries.info()
+            # None where there is nothing to restore: products had one each, or another thread of
+            # this process limits them, whose limit threadpoolctl keeps.
+            _shared.limiter = None
+            if any(library["num_threads"] != 1 for library in before):
+                limiter = libraries.limit(limits=1)
+                _shared.limiter = limiter if libraries.info() != before else None
+            _shared.pool = (
+                ThreadPoolExecutor(cores, initializer=setattr, initargs=(_own, "is_in_pool", True))
+                if cores > 1
+                else None
+            )
         _shared.n_users += 1
     try:
         yield
@@ -75,19 +85,6 @@ def own_threads() -> Iterator[None]:
                     # A fit that was interrupted has left calls that nobody waits for.
                     _shared.pool.shutdown(wait=False, cancel_futures=True)
                 _shared.limiter = _shared.pool = None
-
-
-def _limited() -> Any:
-    """What restores the threads of products, which have one each from now on.
-
-    None where there is nothing to restore: they had one each, or another thread of this process
-    limits them, whose limit threadpoolctl keeps.
-    """
-    before = _libraries().info()
-    if all(library["num_threads"] == 1 for library in before):
-        return None
-    limiter = _libraries().limit(limits=1)
-    return limiter if _libraries().info() != before else None
 
 
 def _restore(limiter: Any) -> None:
@@ -105,11 +102,6 @@ def _release() -> None:
         release = getattr(library, "clear_controlling_thread", None)
         if release is not None:
             release(force=True)
-
-
-def _join() -> None:
-    """A thread of the pool begins to work."""
-    _own.is_in_pool = True
 
 
 def _begin_anew() -> None:

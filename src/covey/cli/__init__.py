@@ -37,7 +37,7 @@ def _make_app() -> Any:
     from typer.core import TyperGroup
 
     from covey.cli._console import guarded, printable
-    from covey.cli._options import example, with_sheet
+    from covey.cli._options import example
 
     class Group(TyperGroup):
         def invoke(self, ctx: Any) -> Any:
@@ -79,7 +79,7 @@ def _make_app() -> Any:
             name,
             short_help=short_help,
             epilog=example(*module.EXAMPLE),
-        )(with_sheet(guarded(getattr(module, name))))
+        )(guarded(getattr(module, name)))
     return app
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -30,21 +30,20 @@ _FEW_ROWS = 20_000
 def compare(
     table: options.Table,
     target: options.Target,
-    models: Annotated[
+    sheet: options.Sheet = None,
+    models: options.option(
         list[str] | None,
-        typer.Option(
-            "--models", metavar="NAME", help="Only those whose names hold this; repeatable."
-        ),
-    ] = None,
-    more: Annotated[
+        "Only those whose names hold this; repeatable.",
+        "--models",
+        metavar="NAME",
+    ) = None,
+    more: options.option(
         list[str] | None,
-        typer.Option(
-            "--with",
-            metavar="NAME",
-            help="A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
-            "repeatable. LightGBM is there by itself where it is installed.",
-        ),
-    ] = None,
+        "A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
+        "repeatable. LightGBM is there by itself where it is installed.",
+        "--with",
+        metavar="NAME",
+    ) = None,
     group: options.Group = None,
     time: options.Time = None,
     drop: options.Drop = None,
@@ -64,7 +63,7 @@ def compare(
     from covey.cli._evaluate import Trial, make_splits
     from covey.cli._problem import read_problem
 
-    console = Console(quiet, as_json)
+    console, table = Console(quiet, as_json), options.part_of(table, sheet)
     problem = read_problem(
         table, target, console, group=group, time=time, drop=drop, keep=keep, task=task
     )
@@ -120,21 +119,23 @@ def _show(
     sizes: dict[str, Size],
     failures: dict[str, str],
 ) -> None:
+    from numpy import nan_to_num
+
     from covey.evaluation import _sentences as sentences
 
     main, loss = ("r2", "rmse") if problem.regression else ("accuracy", "log_loss")
     # A class that is rare is found by the ranking.
     main = main if held_out.rare is None else "auc"
-    scored = {one.name: (one, held_out.score(one)) for one in held_out.models}
-    order = sorted(
-        scored, key=lambda name: (-_known(scored[name][1], main), _known(scored[name][1], loss))
-    )
-    models, scores = ([scored[name][part] for name in order] for part in (0, 1))
+    scored = [(one, held_out.score(one)) for one in held_out.models]
+    # What is not known is sorted as zero.
+    key = {main: -1, loss: 1}.items()
+    scored.sort(key=lambda one: [sign * nan_to_num(one[1].get(name).value) for name, sign in key])
+    models = [model for model, _ in scored]
     best, how = models[0], held_out.how
     console.result(f"{problem.target}: {len(held_out.y):,} rows held out ({how}).", "")
     worse = _really_worse(held_out, models, main)
     rows, records = [], []
-    for model, score in zip(models, scores, strict=True):
+    for model, score in scored:
         gap, size = held_out.difference(model, best), sizes[score.name]
         between, really = "", ", ".join(worse[score.name])
         record = {
@@ -158,14 +159,14 @@ def _show(
         records.append(record)
     heads = (f"{sentences.head_of(main)} (95 %)", "from the best, points", sentences.head_of(loss))
     console.table(("", *heads, "really worse", "size", "fit, s"), rows)
-    if len(scores) > 1:
+    if len(models) > 1:
         console.result(
             "",
-            f"Really worse than {best.name}: chance would make any of these {len(scores) - 1} "
+            f"Really worse than {best.name}: chance would make any of these {len(models) - 1} "
             f"differences so large in fewer than {100 * _CHANCE:.0f} of 100 tables (Holm's "
             "correction; the same rows were predicted by all).",
         )
-        as_good = [one.name for one in scores[1:] if not worse[one.name]]
+        as_good = [one.name for one in models[1:] if not worse[one.name]]
         if as_good:
             console.result(f"As good, as far as these rows tell: {', '.join(as_good)}.")
     console.emit(
@@ -175,12 +176,6 @@ def _show(
         scores=records,
         failed=[{"name": name, "reason": reason} for name, reason in failures.items()],
     )
-
-
-def _known(score: Any, measure: str) -> float:
-    """A measure to sort by; what is not known is zero."""
-    value = score.get(measure).value
-    return value if value == value else 0.0
 
 
 def _really_worse(held_out: HeldOut, models: Sequence[Any], main: str) -> dict[str, list[str]]:
@@ -196,13 +191,12 @@ def _really_worse(held_out: HeldOut, models: Sequence[Any], main: str) -> dict[s
     worse: dict[str, list[str]] = {one.name: [] for one in models}
     names = {main: "ranking" if main == "auc" else main, "log_loss": "log-loss"}
     for measure, name in ({"squared": "squared error"} if main == "r2" else names).items():
-        chances = [held_out.chance(one, best, measure) for one in others]
-        known = [place for place, chance in enumerate(chances) if np.isfinite(chance)]
-        for place, chance in zip(known, holm(np.take(chances, known)), strict=True):
+        chances = np.array([held_out.chance(one, best, measure) for one in others])
+        known = np.flatnonzero(np.isfinite(chances))
+        for place, chance in zip(known, holm(chances[known]), strict=True):
             one = others[place]
-            between = float(np.mean(held_out.parts(one)[measure] - held_out.parts(best)[measure]))
-            higher_is_better = measure in ("accuracy", "auc")
-            if chance < _CHANCE and (between < 0 if higher_is_better else between > 0):
+            lost = (held_out.parts(one)[measure] - held_out.parts(best)[measure]).mean()
+            if chance < _CHANCE and (-lost if measure in ("accuracy", "auc") else lost) > 0:
                 worse[one.name].append(name)
     return worse
 
@@ -336,8 +330,8 @@ def _of_other_packages(problem: Any, seed: int, wanted: Collection[str]) -> dict
             raise CommandError(
                 f"--with: no model is called {name!r}; there are {', '.join(_PACKAGES)}."
             )
-        if find_spec(_PACKAGES[name].module.partition(".")[0]) is None:
-            package = _PACKAGES[name].distribution
+        module, package, *_ = _PACKAGES[name]
+        if find_spec(module.partition(".")[0]) is None:
             raise CommandError(
                 f"--with: {name} needs {package}; install it with: pip install {package}.", 1
             )
@@ -354,25 +348,16 @@ def _of_other_packages(problem: Any, seed: int, wanted: Collection[str]) -> dict
     return found
 
 
-class _Package(NamedTuple):
-    module: str
-    distribution: str
-    shown: str
-    kind: str  # of the class, before Classifier or Regressor
-    settings: dict[str, Any]
-    threads: str = "n_jobs"
-
-
-_PACKAGES = {
-    "lightgbm": _Package("lightgbm", "lightgbm", "LightGBM", "LGBM", {"verbose": -1}),
-    "ebm": _Package(
-        "interpret.glassbox",
-        "interpret",
-        "EBM, of interpret",
-        "ExplainableBoosting",
+# Of each: module, package, the name that is shown, the class before Classifier or Regressor, its
+# settings, and the one of threads.
+_PACKAGES: dict[str, tuple[str, str, str, str, dict[str, Any], str]] = {
+    "lightgbm": ("lightgbm", "lightgbm", "LightGBM", "LGBM", {"verbose": -1}, "n_jobs"),
+    "ebm": (
+        *("interpret.glassbox", "interpret", "EBM, of interpret", "ExplainableBoosting"),
         {"n_jobs": -1},
+        "n_jobs",
     ),
-    "catboost": _Package(
+    "catboost": (
         *("catboost", "catboost", "CatBoost", "CatBoost"),
         {"verbose": False, "allow_writing_files": False},
         "thread_count",

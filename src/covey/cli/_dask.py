@@ -9,24 +9,37 @@ from __future__ import annotations
 
 import codecs
 import io
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import fsspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from dask.bytes import read_bytes
+from fsspec.registry import known_implementations
+from pyarrow import parquet
+from sklearn.base import clone
 
+from covey import members
 from covey._core.random import Purpose, UniformRows
 from covey.cli._console import CommandError, Console
 from covey.cli._evaluate import Judged, predictions_of
-from covey.cli._models import labels_like
+from covey.cli._models import truth_of
 from covey.cli._problem import MOST_CLASSES, Problem, check_column, read_problem
 from covey.cli._reading import known_frame, read_table
 from covey.cli._sources import PARQUET, Rows, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
+from covey.dask._worker import current_backend
 from covey.evaluation._held_out import HeldOut, Predicted
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
 from covey.tables import TablePreparation
 
 _HELD_OUT = 0.25
@@ -44,9 +57,6 @@ _ALL, _FITTED_ON, _JUDGED_ON = "all rows", "rows to fit on", "rows held out"
 
 def refuse(fuser: str | None, **options: str | None) -> None:
     """Refuse, by name, what needs all rows in one place."""
-    from covey.fusers._base import FUSERS
-    from covey.fusers._fixed import make_fuser
-
     for option, given in options.items():
         if given is not None:
             raise CommandError(
@@ -77,8 +87,6 @@ def fitted_on_blocks(
     Returned are the problem of the rows that were looked at, the model and how it was judged, the
     rows held out, and how many rows there are.
     """
-    import covey.dask  # noqa: F401 (names what to install)
-
     with _cluster(scheduler), console.progress(5, "looking") as step:
         names, blocks = read_blocks(path, console.note)
         check_column(pd.DataFrame(columns=names), target, "--target")
@@ -114,8 +122,6 @@ def _cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    import logging
-
     from distributed import Client
 
     # A lost connection is reported in one sentence instead.
@@ -187,11 +193,7 @@ def read_blocks(path: str, note: Note) -> tuple[list[str], list[Any]]:
 
 def _parquet_blocks(file: str, note: Note) -> tuple[list[str], list[Any]]:
     """Return the names of the columns of a Parquet file, and its row groups as blocks."""
-    import dask
-    from fsspec import open as open_file
-    from pyarrow import parquet
-
-    with open_file(file, "rb") as source:
+    with fsspec.open(file, "rb") as source:
         about = parquet.ParquetFile(source).metadata
     sizes = [about.row_group(group).total_byte_size for group in range(about.num_row_groups)]
     block_of = np.cumsum([0, *sizes])[:-1] // _BLOCK_SIZE
@@ -201,20 +203,13 @@ def _parquet_blocks(file: str, note: Note) -> tuple[list[str], list[Any]]:
 
 
 def _row_groups(file: str, groups: list[int]) -> Rows:
-    from fsspec import open as open_file
-    from pyarrow import parquet
-
-    with open_file(file, "rb") as source:
+    with fsspec.open(file, "rb") as source:
         return Rows(parquet.ParquetFile(source).read_row_groups(groups), False)
 
 
 def _text_blocks(file: str, note: Note) -> tuple[list[str], list[Any]]:
     """Return the names of the columns of a text, and its blocks, which are whole lines."""
-    import dask
-    from dask.bytes import read_bytes
-    from fsspec import open as open_file
-
-    with open_file(file, "rb", compression="infer") as source:
+    with fsspec.open(file, "rb", compression="infer") as source:
         # Neither a stream nor UTF-16 may begin anywhere.
         whole = file.lower().endswith(".gz") or source.read(2) in _WIDE
         source.seek(0)
@@ -238,9 +233,6 @@ def _text_block(data: bytes, file: str, separator: str, names: list[str], later:
 
 def _files(path: str) -> list[str]:
     """Return the files of a path, in order."""
-    import fsspec
-    from fsspec.registry import known_implementations
-
     if path == "-":
         raise CommandError(
             "--engine dask reads its table more than once, and standard input is gone after the "
@@ -330,12 +322,7 @@ def chosen(block: Rows, start: int, known: Known, part: str) -> tuple[Any, np.nd
         numbers.add(target)
     wanted = block._replace(batch=block.batch.select([*preparation.kinds_, target]))
     table = known_frame(wanted, numbers, formats, {}, labels=[target])
-    if classes is None:
-        y = pd.to_numeric(table[target], errors="coerce").to_numpy(np.float64)
-        taken = np.isfinite(y)
-    else:
-        y = labels_like(classes, table[target])
-        taken = table[target].notna().to_numpy() & np.isin(y, classes)
+    y, taken = truth_of(table[target], classes)
     if part != _ALL:
         taken &= is_held_out(seed, start, len(table)) == (part == _JUDGED_ON)
     y = y[taken] if classes is None else classes[np.searchsorted(classes, y[taken])]
@@ -390,10 +377,6 @@ class _Table:
 
     def _computed(self, function: Any, own: Sequence[tuple[Any, ...]], *shared: Any) -> Any:
         """Return what a function gives for each block, of what is the block's own and not."""
-        import dask
-
-        from covey.dask._worker import current_backend
-
         call = dask.delayed(function, pure=False)
         shared = [dask.delayed(one, traverse=False) for one in shared]
         tasks = [call(block, *more, *shared) for block, more in zip(self.blocks, own, strict=True)]
@@ -439,11 +422,6 @@ class _Table:
 
     def fit(self, learner: Any, part: str, checkpoint: str | None = None) -> tuple[Any, float]:
         """Return a learner fitted on some rows, and the seconds that it took."""
-        import dask
-        import dask.array as da
-        import dask.dataframe as dd
-        from sklearn.base import clone
-
         known = self.known[part]
         call, shared = (
             dask.delayed(prepared, pure=False, nout=2),
@@ -507,8 +485,6 @@ class _Table:
 
 def _one_member(problem: Problem, seed: int) -> Any:
     """Return a plain linear model: one member that never flips a feature."""
-    from covey import members
-
     if problem.regression:
         kind, fuser = members.SubsetEnsembleRegressor, "mean"
     else:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from covey.cli import _options as options
 from covey.cli._console import CommandError
 
 if TYPE_CHECKING:
@@ -14,60 +13,53 @@ if TYPE_CHECKING:
     from covey.cli._problem import Problem
     from covey.evaluation._held_out import HeldOut
 
-Threshold = Annotated[
+Threshold = options.option(
     float | None,
-    typer.Option(
-        metavar="CHANCE",
-        help="Predict a class wherever its probability is at least this (0.12); else the most "
-        "probable of the others. --class says which.",
-    ),
-]
-Find = Annotated[
+    "Predict a class wherever its probability is at least this (0.12); else the most "
+    "probable of the others. --class says which.",
+    metavar="CHANCE",
+)
+Find = options.option(
     str | None,
-    typer.Option(
-        metavar="SHARE",
-        help="The threshold that finds such a share of a class (80%), on rows held out.",
-    ),
-]
-Costs = Annotated[
+    "The threshold that finds such a share of a class (80%), on rows held out.",
+    metavar="SHARE",
+)
+Costs = options.option(
     list[str] | None,
-    typer.Option(
-        metavar="CLASS=NUMBER",
-        help="What it costs to miss a row of a class (yes=20; 1 for the others): the class of the "
-        "smallest expected cost is predicted; repeatable.",
-    ),
-]
-Class = Annotated[
+    "What it costs to miss a row of a class (yes=20; 1 for the others): the class of the "
+    "smallest expected cost is predicted; repeatable.",
+    metavar="CLASS=NUMBER",
+)
+Class = options.option(
     str | None,
-    typer.Option(
-        "--class",
-        metavar="NAME",
-        help="The class of --threshold or --find; of two classes by default the rarer one.",
-    ),
-]
+    "The class of --threshold or --find; of two classes by default the rarer one.",
+    "--class",
+    metavar="NAME",
+)
 
 
 def decision_wanted(
     threshold: float | None, find: str | None, costs: list[str] | None, label: str | None
-) -> dict[str, Any] | None:
-    """Return the option that is given with its number, and the class; None without any."""
+) -> dict[str, dict[str | None, float]] | None:
+    """Return the option that is given, with the number of each class; None without any.
+
+    The class is None that is not named.
+    """
     given = {"threshold": threshold, "find": find, "costs": costs or None}
     given = {name: value for name, value in given.items() if value is not None}
     if len(given) > 1:
         raise CommandError(f"--{' and --'.join(given)}: give one of them.")
-    if not given:
-        if label is not None:
-            raise CommandError("--class: it is for --threshold or --find, and neither is given.")
-        return None
-    ((name, value),) = given.items()
-    if name == "costs":
-        if label is not None:
-            raise CommandError("--class: it is for --threshold or --find; --costs names classes.")
-        return {"costs": dict(_cost(one) for one in value)}
-    share = _share(value) if name == "find" else value
-    if not 0 <= share <= 1 or (name == "find" and not share):
-        raise CommandError(f"--{name} must be between 0 and 1, got {value}.")
-    return {name: share, "label": label}
+    if label is not None and (not given or "costs" in given):
+        but = "; --costs names classes" if given else ", and neither is given"
+        raise CommandError(f"--class: it is for --threshold or --find{but}.")
+    for name, value in given.items():
+        if name == "costs":
+            return {name: dict(map(_cost, value))}
+        share = _share(value) if name == "find" else value
+        if not 0 <= share <= 1 or (name == "find" and not share):
+            raise CommandError(f"--{name} must be between 0 and 1, got {value}.")
+        return {name: {label: share}}
+    return None
 
 
 def _share(text: str) -> float:
@@ -92,29 +84,24 @@ def _cost(text: str) -> tuple[str, float]:
         ) from None
 
 
-def of_classes(wanted: dict[str, Any], classes: np.ndarray, rarer: Any = None) -> dict[str, Any]:
+def of_classes(
+    wanted: dict[str, dict[str | None, float]], classes: np.ndarray, rarer: Any = None
+) -> dict[str, Any]:
     """Name the classes as the model does: the keywords of ``decide``.
 
     ``rarer`` is the class that is meant where none is named.
     """
+    ((kind, numbers),) = wanted.items()
     labels = {str(label): label for label in classes.tolist()}
-
-    def known(name: str, option: str) -> Any:
-        if name not in labels:
-            shown = ", ".join(map(repr, list(labels)[:5]))
-            raise CommandError(f"{option}: {name!r} is no class of the target ({shown}).")
-        return labels[name]
-
-    if "costs" in wanted:
-        costs = {known(name, "--costs"): cost for name, cost in wanted["costs"].items()}
-        return {"costs": costs}
-    ((kind, share),) = ((name, wanted[name]) for name in ("threshold", "find") if name in wanted)
-    if wanted["label"] is not None:
-        return {kind: {known(wanted["label"], "--class"): share}}
-    if rarer is None:
-        shown = ", ".join(map(repr, list(labels)[:5]))
+    shown = ", ".join(map(repr, list(labels)[:5]))
+    if None in numbers and rarer is None:
         raise CommandError(f"--{kind}: say of which class with --class ({shown}).")
-    return {kind: {rarer: share}}
+    labels[None] = rarer
+    for name in numbers:
+        if name not in labels:
+            option = "costs" if kind == "costs" else "class"
+            raise CommandError(f"--{option}: {name!r} is no class of the target ({shown}).")
+    return {kind: {labels[name]: number for name, number in numbers.items()}}
 
 
 def rarer_class(labels: np.ndarray) -> Any:
@@ -130,40 +117,33 @@ def for_problem(wanted: dict[str, Any], problem: Problem) -> dict[str, Any]:
     import numpy as np
 
     if problem.regression:
-        option = next(name for name in ("threshold", "find", "costs") if name in wanted)
-        raise CommandError(f"--{option}: the target {problem.target!r} is a number, not a class.")
+        option, target = next(iter(wanted)), problem.target
+        raise CommandError(f"--{option}: the target {target!r} is a number, not a class.")
     return of_classes(wanted, np.unique(problem.y), rarer_class(problem.y))
 
 
 def set_decision(model: Any, how: dict[str, Any], held_out: HeldOut | None = None) -> Any:
     """Let a model decide so, by rows held out; the decision is returned."""
-    import numpy as np
-
     from covey._decisions import asked_decision
     from covey.inspection._ranking import measured
 
-    known = getattr(model, "calibration_", None)
-    rows: dict[str, Any] = {}
-    if held_out is not None and held_out.classes is not None:
-        codes = np.searchsorted(model.classes_, held_out.y)
-        rows = {"codes": codes, "probabilities": held_out.models[0].predictions}
-        rows.update(groups=held_out.groups, source="out of fold")
+    known, rows = getattr(model, "calibration_", None), ()
+    if held_out is not None:
+        predicted, groups = held_out.predictions, held_out.groups
+        rows = model.classes_.searchsorted(held_out.y), predicted, None, "out of fold", groups
     elif known is not None:
-        rows = {"codes": known.label, "probabilities": known.probabilities}
-        rows.update(weight=known.weight, source=known.source)
+        rows = known.label, known.probabilities, known.weight, known.source
     try:
-        decision = measured(asked_decision(model.classes_, **how), **rows)
+        model.decision_ = measured(asked_decision(model.classes_, **how), *rows)
     except ValueError as error:
         raise CommandError(f"--{next(iter(how))}: {error}") from None
-    model.decision_ = decision
-    return decision
+    return model.decision_
 
 
 def override(model: Any, wanted: dict[str, Any]) -> Any:
     """Let a model that was loaded decide as the options say."""
     if not hasattr(model, "classes_"):
-        option = next(name for name in ("threshold", "find", "costs") if name in wanted)
-        raise CommandError(f"--{option}: the model predicts numbers, not classes.")
+        raise CommandError(f"--{next(iter(wanted))}: the model predicts numbers, not classes.")
     decision, rarer = getattr(model, "decision_", None), None
     known = getattr(model, "calibration_", None)
     if decision is not None and decision.code is not None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from covey.cli import _options as options
 from covey.cli._console import Console
@@ -25,10 +23,9 @@ _CULTIVARS = {0: "Barolo", 1: "Grignolino", 2: "Barbera"}
 
 
 def demo(
-    table: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="The file to write; its ending says in which format."),
-    ],
+    table: options.option(
+        str, "The file to write; its ending says in which format.", metavar="FILE"
+    ),
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from covey.cli import _options as options
 from covey.cli._console import Console
 
@@ -18,13 +14,10 @@ EXAMPLE = (
 
 def export(
     model: options.Model,
-    onnx: Annotated[str, typer.Option(metavar="FILE.onnx", help="Where to write it.")],
-    double: Annotated[
-        bool,
-        typer.Option(
-            "--double", help="Take and compute numbers in double precision, as covey does."
-        ),
-    ] = False,
+    onnx: options.option(str, "Where to write it.", metavar="FILE.onnx"),
+    double: options.option(
+        bool, "Take and compute numbers in double precision, as covey does.", "--double"
+    ) = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,24 +36,17 @@ def fuse(
             help="Predictions: one column a class, or a column 'prediction' of labels or numbers.",
         ),
     ],
-    rule: Annotated[
+    rule: options.option(
         str,
-        typer.Option(
-            help="mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
-            "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
-            "fused by mean, median or trimmed_mean, or with --truth by linear_stacking."
-        ),
-    ] = "mean",
-    identifier: Annotated[
-        str | None,
-        typer.Option("--id", metavar="COLUMN", help="Align rows by this column, not by position."),
-    ] = None,
-    truth: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A table with the true values.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the true values.")
-    ] = None,
+        "mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
+        "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
+        "fused by mean, median or trimmed_mean, or with --truth by linear_stacking.",
+    ) = "mean",
+    identifier: options.option(
+        str | None, "Align rows by this column, not by position.", "--id", metavar="COLUMN"
+    ) = None,
+    truth: options.option(str | None, "A table with the true values.", metavar="FILE") = None,
+    target: options.option(str | None, "The column of the true values.", metavar="COLUMN") = None,
     task: options.Task = "auto",
     out: options.Out = None,
     raw: options.Raw = False,
@@ -102,15 +95,13 @@ def fuse(
     result = {"rows": len(frame), "rule": rule, "out": out}
     if known is not None:
         names = [*predictions, f"fused ({rule}{learned})"]
-        judge = _errors if numbers else _accuracies
-        scored = judge([*values.swapaxes(0, 1), judged], classes, known)
-        for name, (sentence, scores) in zip(names, scored, strict=True):
+        scored = [_judged(one, classes, known) for one in (*values.swapaxes(0, 1), judged)]
+        for name, (sentence, _) in zip(names, scored, strict=True):
             console.note(f"{name}: {sentence}")
-            if name == names[-1]:
-                result |= {f"fused_{measure}": score for measure, score in scores.items()}
-            else:
-                measure, score = next(iter(scores.items()))
-                result[measure] = [*result.get(measure, []), score]
+        *own, fused_scores = [scores for _, scores in scored]
+        main = "rmse" if numbers else "accuracy"
+        result[main] = [scores[main] for scores in own]
+        result |= {f"fused_{measure}": score for measure, score in fused_scores.items()}
     if out:
         console.note(f"Wrote {len(frame):,} rows to {out}.")
     else:
@@ -236,19 +227,18 @@ def _as_probabilities(
     import numpy as np
     import pandas as pd
 
-    named = [
-        one.columns.to_numpy(str) if one.ndim == 2 else _labels(one, path)
+    # Labels are probabilities of one and zero.
+    tables = [
+        one if one.ndim == 2 else pd.get_dummies(_labels(one, path), dtype=np.float64)
         for one, path in zip(found, paths, strict=True)
     ]
-    known = np.unique(np.concatenate([*named, *([] if truth is None else [truth])]))
-    classes = np.array(sorted(known.tolist(), key=_by_number))
+    known = {str(label) for one in tables for label in one.columns}
+    known = sorted(known.union([] if truth is None else truth.tolist()))
+    classes = np.array(sorted(known, key=_by_number))
     if len(classes) < 2:
         raise CommandError("all predictions are the same class; there is nothing to fuse.")
     saved = []
-    for one, labels, path in zip(found, named, paths, strict=True):
-        if one.ndim == 1:
-            saved.append(np.equal(labels[:, None], classes).astype(np.float64))
-            continue
+    for one, path in zip(tables, paths, strict=True):
         values = one.reindex(columns=classes, fill_value=0.0)
         values = values.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
         if np.isnan(values).any() or (values < 0).any() or (values.sum(axis=1) <= 0).any():
@@ -320,32 +310,19 @@ def _fused(
     return fused, held_out, ", cross-fitted"
 
 
-def _accuracies(
-    saved: list[np.ndarray], classes: np.ndarray, truth: np.ndarray
-) -> Iterator[tuple[str, dict[str, float]]]:
-    """Say how often each one is right."""
-    from covey._intervals import accuracy_interval
-    from covey._number_words import percent
+def _judged(
+    values: np.ndarray, classes: np.ndarray | None, truth: np.ndarray
+) -> tuple[str, dict[str, float]]:
+    """Say how often predictions are right, or how far off they are."""
+    from covey._intervals import accuracy_interval, r2_interval
+    from covey._number_words import number, percent
 
-    for values in saved:
-        correct = classes[values.argmax(axis=1)] == truth
-        value, low, high = accuracy_interval(correct)
-        shown = f"{percent(value)} ({100 * low:.1f} to {100 * high:.1f})"
-        yield shown, {"accuracy": float(correct.mean())}
-
-
-def _errors(
-    saved: list[np.ndarray], classes: None, truth: np.ndarray
-) -> Iterator[tuple[str, dict[str, float]]]:
-    """Say how far off each one is."""
-    from covey._intervals import r2_interval
-    from covey._number_words import number
-
-    for values in saved:
-        squared = (values[:, 0] - truth) ** 2
-        r2, low, high = r2_interval(truth, squared)
-        rmse = float(squared.mean() ** 0.5)
-        yield (
-            f"R2 {r2:.3f} ({low:.3f} to {high:.3f}), RMSE {number(rmse, 4)}",
-            {"rmse": rmse, "r2": r2},
-        )
+    if classes is not None:
+        accuracy, low, high = accuracy_interval(classes[values.argmax(axis=1)] == truth)
+        said = f"{percent(accuracy)} ({100 * low:.1f} to {100 * high:.1f})"
+        return said, {"accuracy": accuracy}
+    squared = (values[:, 0] - truth) ** 2
+    r2, low, high = r2_interval(truth, squared)
+    rmse = float(squared.mean() ** 0.5)
+    said = f"R2 {r2:.3f} ({low:.3f} to {high:.3f}), RMSE {number(rmse, 4)}"
+    return said, {"rmse": rmse, "r2": r2}

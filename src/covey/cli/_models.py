@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,10 @@ import pandas as pd
 
 from covey._files import replacing
 from covey.cli._console import CommandError
-from covey.cli._problem import Problem, row_hashes
+from covey.cli._problem import Problem, check_column, row_hashes
+from covey.cli._reading import read_pieces
 from covey.cli._sources import opening
+from covey.cli._text_tables import Note, ignored
 from covey.cli._writing import writing
 from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
@@ -42,12 +44,7 @@ def keep_evaluation(
     if held_out is not None and calibrate is not None:
         # Sets, bounds and rows for a person are then by the same rows as the scores.
         calibrate(held_out.y, held_out.predictions)
-    model.seen_ = np.unique(fingerprints(model, rows.head(_MOST_ROWS_REMEMBERED)))
-
-
-def fingerprints(model: Any, table: pd.DataFrame) -> np.ndarray:
-    """A number for each row, the same for the same values of the columns in use."""
-    return row_hashes(table, kinds_of(model))
+    model.seen_ = np.unique(row_hashes(rows.head(_MOST_ROWS_REMEMBERED), kinds_of(model)))
 
 
 def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
@@ -101,6 +98,29 @@ def number_columns(model: Any) -> set[str]:
     return {name for name, kind in kinds_of(model).items() if kind == "number"}
 
 
+def pieces_for(
+    model: Any, path: str, copy: Sequence[str] = (), note: Note = ignored
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Rows with the columns that a model needs, some at a time, and those to copy beside them."""
+    n_rows = 0
+    for piece, copies in read_pieces(
+        path,
+        number_columns(model),
+        {*model.feature_names_in_, *copy},
+        copy=copy,
+        formats=formats_of(model),
+        note=note,
+    ):
+        if not n_rows:
+            check_needed(model, piece.columns, path)
+            for name in copy:
+                check_column(piece, name, "--copy")
+        n_rows += len(piece)
+        yield piece, copies
+    if not n_rows:
+        raise CommandError(f"{path} has a header but no rows.")
+
+
 def check_needed(model: Any, names: Collection[str], path: str) -> None:
     """Name the columns that a table lacks, and how many it has of those that are needed."""
     needed = list(model.feature_names_in_)
@@ -116,21 +136,23 @@ def check_needed(model: Any, names: Collection[str], path: str) -> None:
     raise CommandError(f"{path} lacks the {listed(absent)}, which the model needs.")
 
 
-def labels_like(classes: np.ndarray, values: pd.Series) -> np.ndarray:
-    """A target's values as the model's classes are written."""
-    if np.issubdtype(np.asarray(classes).dtype, np.number):
-        return pd.to_numeric(values, errors="coerce").to_numpy()
-    if pd.api.types.is_float_dtype(values.dtype) and bool((values == np.floor(values)).all()):
-        values = values.astype("int64")
-    return values.astype(str).to_numpy(dtype=object)
+def truth_of(values: pd.Series, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """A target's values as a model's classes are written, or numbers; and which are known."""
+    if classes is None or np.issubdtype(classes.dtype, np.number):
+        truth = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
+        return truth, np.isfinite(truth) if classes is None else np.isin(truth, classes)
+    known = values.notna().to_numpy()
+    if pd.api.types.is_float_dtype(values.dtype) and (values[known] % 1 == 0).all():
+        values = values.astype("Int64")
+    truth = values.astype(str).to_numpy(dtype=object)
+    return truth, known & np.isin(truth, classes)
 
 
 class Notable:
     """Counts, over the pieces of a table, values that are strange to a model."""
 
     def __init__(self, model: Any):
-        self._numbers = number_columns(model)
-        self._formats = formats_of(model)
+        self._model, self._formats = model, formats_of(model)
         self._categories = {
             name: encoder.known
             for name, encoder in encoders_of(model).items()
@@ -141,7 +163,6 @@ class Notable:
             for seen in model._seen_columns.columns
             if seen.kind == "number" and seen.values
         }
-        self._columns = list(model.feature_names_in_)
         self._strange: dict[str, tuple[int, Any]] = {}
         self._unseen: dict[str, tuple[int, Any]] = {}
         self._far: list[str] = []
@@ -149,35 +170,31 @@ class Notable:
         self._n_rows = self._n_far = self._n_empty = 0
 
     def count(self, piece: pd.DataFrame) -> None:
-        """Look at the next rows."""
+        """Look at the next rows: for what is no number, far outside, not seen, or empty."""
         plain = set(piece.select_dtypes("number").columns)
-        for name in sorted(self._numbers):
+        for name in sorted(number_columns(self._model)):
             values = as_kind(piece[name], "number", self._formats.get(name))
             if name not in plain:
                 lost = piece[name].notna() & values.isna()
                 self._add(self._strange, name, piece[name][lost])
-            self._count_far(name, values.to_numpy())
+            # Beyond the range that the model has seen by more than its width.
+            low, high = self._ranges.get(name, (np.nan, np.nan))
+            width, numbers = high - low or max(1.0, abs(high)), values.to_numpy()
+            far = np.flatnonzero((numbers < low - width) | (numbers > high + width))
+            self._n_far += len(far)
+            self._far += [
+                f"row {self._n_rows + row + 1:,}: {name} = {numbers[row]:g} is far outside of "
+                f"what the model has seen ({low:g} to {high:g})"
+                for row in far[: max(0, _MOST_NAMED - len(self._far))]
+            ]
         for name, categories in self._categories.items():
             values = as_kind(piece[name], "text")
             self._add(self._unseen, name, values[values.notna() & ~values.isin(categories)])
-        empty = np.flatnonzero(piece[self._columns].isna().to_numpy().all(axis=1))
+        gaps = piece[self._model.feature_names_in_.tolist()].isna().to_numpy()
+        empty = np.flatnonzero(gaps.all(axis=1)) + self._n_rows + 1
         self._n_empty += len(empty)
-        self._empty += (empty[:_MOST_NAMED] + self._n_rows + 1).tolist()
+        self._empty += empty[: max(0, _MOST_NAMED - len(self._empty))].tolist()
         self._n_rows += len(piece)
-
-    def _count_far(self, name: str, numbers: np.ndarray) -> None:
-        """Find numbers beyond the range that the model has seen by more than its width."""
-        if name not in self._ranges:
-            return
-        low, high = self._ranges[name]
-        width = high - low or max(1.0, abs(high))
-        far = np.flatnonzero((numbers < low - width) | (numbers > high + width))
-        self._n_far += len(far)
-        for row in far[: max(0, _MOST_NAMED - len(self._far))]:
-            self._far.append(
-                f"row {self._n_rows + row + 1:,}: {name} = {numbers[row]:g} is far outside of "
-                f"what the model has seen ({low:g} to {high:g})"
-            )
 
     def sentences(self) -> Iterator[str]:
         """What was found, for the user."""
@@ -188,13 +205,13 @@ class Notable:
                 f"{name}: {count:,} of {self._n_rows:,} rows have a category that the model has "
                 f"not seen ({example!r})."
             )
-        for place, sentence in enumerate(self._far, start=1):
-            left = self._n_far - len(self._far) if place == len(self._far) else 0
-            yield f"{sentence}{f'; so are {left:,} more values' if left else ''}."
+        left = self._n_far - len(self._far)
+        if left:
+            self._far[-1] += f"; so are {left:,} more values"
+        yield from (f"{sentence}." for sentence in self._far)
         if self._empty:
-            named = ", ".join(f"{row:,}" for row in self._empty[:_MOST_NAMED])
-            more = self._n_empty - min(self._n_empty, _MOST_NAMED)
-            one = self._n_empty == 1
+            named = ", ".join(f"{row:,}" for row in self._empty)
+            more, one = self._n_empty - len(self._empty), self._n_empty == 1
             yield (
                 f"{'row' if one else 'rows'} {named}{f' and {more:,} more' if more else ''} "
                 f"{'has' if one else 'have'} no value in any column that the model needs; what is "

@@ -1,9 +1,6 @@
 """Options that several commands share."""
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -16,6 +13,11 @@ def example(*lines: str) -> str:
     return "\b\nTry it:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+def option(kind: Any, help: str, *names: str, **how: Any) -> Any:
+    """Return the annotation of an option: what it holds, what it is for, and how it is called."""
+    return Annotated[kind, typer.Option(*names, help=help, **how)]
+
+
 Table = Annotated[
     str,
     typer.Argument(
@@ -23,96 +25,55 @@ Table = Annotated[
         help='CSV, TSV, Parquet, xlsx, JSON lines, SQLite or DuckDB file, or "-" for stdin.',
     ),
 ]
-Sheet = Annotated[
+Sheet = option(
     str | None,
-    typer.Option(
-        "--sheet",
-        "--table-name",
-        metavar="NAME",
-        help="The sheet of a spreadsheet, by name or number from 1 on, or the table of a "
-        "database; book.xlsx::NAME is the same.",
-    ),
-]
+    "The sheet of a spreadsheet, by name or number from 1 on, or the table of a "
+    "database; book.xlsx::NAME is the same.",
+    "--sheet",
+    "--table-name",
+    metavar="NAME",
+)
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that covey fit has saved.")]
-Target = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")]
-Out = Annotated[
-    str | None, typer.Option(metavar="FILE", help="CSV or Parquet; by default CSV on stdout.")
-]
-Group = Annotated[
+Target = option(str, "The column to predict.", metavar="COLUMN")
+Out = option(str | None, "CSV or Parquet; by default CSV on stdout.", metavar="FILE")
+Group = option(
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Rows of one value belong together (a patient, a speaker): they are held out "
-        "together. Several columns are joined by +, as age+sex.",
-    ),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="When a row was made: later rows are held out."),
-]
-Drop = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; repeatable.")
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN", help="Use a column even if it looks like an id; repeatable."),
-]
-Task = Annotated[
+    "Rows of one value belong together (a patient, a speaker): they are held out "
+    "together. Several columns are joined by +, as age+sex.",
+    metavar="COLUMN",
+)
+Time = option(str | None, "When a row was made: later rows are held out.", metavar="COLUMN")
+Drop = option(list[str] | None, "Leave a column out; repeatable.", metavar="COLUMN")
+Keep = option(
+    list[str] | None, "Use a column even if it looks like an id; repeatable.", metavar="COLUMN"
+)
+Task = option(
     Literal["auto", "classes", "numbers"],
-    typer.Option(help="The kind of target; by default inferred from its values."),
-]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
-Raw = Annotated[
+    "The kind of target; by default inferred from its values.",
+)
+Seed = option(int, "The same seed gives the same result.")
+Json = option(bool, "One JSON object on stdout.", "--json")
+Raw = option(
     bool,
-    typer.Option(
-        "--raw",
-        help="Write text to CSV as it is, also where a spreadsheet would take it for a formula; "
-        "by default an apostrophe comes before.",
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
-MaxFeatures = Annotated[
+    "Write text to CSV as it is, also where a spreadsheet would take it for a formula; "
+    "by default an apostrophe comes before.",
+    "--raw",
+)
+Quiet = option(bool, "No notes and no progress.", "--quiet", "-q")
+MaxFeatures = option(
     str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="The most features that a member may read: a whole number such as 5, or a share of "
-        "all such as 0.3. Each value of a category is a feature of its own.",
-    ),
-]
-MaxMembers = Annotated[
-    int | None, typer.Option(metavar="NUMBER", help="The most members that the flock may have.")
-]
-MaxTerms = Annotated[
+    "The most features that a member may read: a whole number such as 5, or a share of "
+    "all such as 0.3. Each value of a category is a feature of its own.",
+    metavar="NUMBER",
+)
+MaxMembers = option(int | None, "The most members that the flock may have.", metavar="NUMBER")
+MaxTerms = option(
     int | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="The most terms that a person must read: columns in members and gates, all together.",
-    ),
-]
+    "The most terms that a person must read: columns in members and gates, all together.",
+    metavar="NUMBER",
+)
 
 
-def with_sheet(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command ``--sheet`` if it reads a table; others stay as they are."""
-    hints = get_type_hints(command, include_extras=True)
-    if hints.get("table") is not Table:
-        return command
-
-    @functools.wraps(command)
-    def wrapped(*, sheet: str | None = None, **given: Any) -> Any:
-        if sheet is not None:
-            given["table"] = f"{given['table']}{PART}{sheet}"
-        return command(**given)
-
-    signature = inspect.signature(command)
-    parameters = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints.get(name))
-        for name, one in signature.parameters.items()
-    ]
-    place = next(k for k, one in enumerate(parameters) if one.default is not one.empty)
-    option = inspect.Parameter(
-        "sheet", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Sheet
-    )
-    parameters.insert(place, option)
-    wrapped.__signature__ = signature.replace(parameters=parameters)
-    return wrapped
+def part_of(table: str, sheet: str | None) -> str:
+    """Return a table with the sheet that is named by an option of its own."""
+    return table if sheet is None else f"{table}{PART}{sheet}"

@@ -6,9 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from covey.cli import _console
 from covey.cli import _decide as decide
@@ -30,35 +28,31 @@ EXAMPLE = (
 def predict(
     model: options.Model,
     table: options.Table,
+    sheet: options.Sheet = None,
     out: options.Out = None,
-    proba: Annotated[bool, typer.Option("--proba", help="A column of each class.")] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="What speaks for and against it, and who decided.")
-    ] = False,
-    level: Annotated[
+    proba: options.option(bool, "A column of each class.", "--proba") = False,
+    explain: options.option(
+        bool, "What speaks for and against it, and who decided.", "--explain"
+    ) = False,
+    level: options.option(
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="The classes that a row may have, or bounds of its number: such a share of rows "
-            "(0.9) has the truth in there.",
-        ),
-    ] = None,
-    reject: Annotated[
+        "The classes that a row may have, or bounds of its number: such a share of rows "
+        "(0.9) has the truth in there.",
+        metavar="SHARE",
+    ) = None,
+    reject: options.option(
         float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Leave such a share of rows (0.1), of which the model is least sure, to a "
-            "person: they get no prediction.",
-        ),
-    ] = None,
+        "Leave such a share of rows (0.1), of which the model is least sure, to a "
+        "person: they get no prediction.",
+        metavar="SHARE",
+    ) = None,
     threshold: decide.Threshold = None,
     find: decide.Find = None,
     costs: decide.Costs = None,
     label: decide.Class = None,
-    copy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Copy a column of the table; repeatable."),
-    ] = None,
+    copy: options.option(
+        list[str] | None, "Copy a column of the table; repeatable.", metavar="COLUMN"
+    ) = None,
     raw: options.Raw = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -76,12 +70,10 @@ def predict(
     --find or --costs said in covey fit holds here, too, unless one of them is given again.
     """
     from covey.cli import _models as models
-    from covey.cli._problem import check_column
-    from covey.cli._reading import read_pieces
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
     from covey.tables._known_columns import table_for
 
-    console, copy = Console(quiet, as_json), copy or []
+    console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, TABLE_ENDINGS, inputs=(table, model))
     fitted = models.load_model(model)
     if proba and not hasattr(fitted, "classes_"):
@@ -93,28 +85,15 @@ def predict(
     stream = as_json and out is None
     writer = _json_writer() if stream else table_writer(out, raw)
     with console.progress(None, "rows", out is None) as step, writer as write:
-        for piece, copies in read_pieces(
-            table,
-            models.number_columns(fitted),
-            {*fitted.feature_names_in_, *copy},
-            copy=copy,
-            formats=models.formats_of(fitted),
-            note=console.note,
-        ):
-            if not n_rows:
-                models.check_needed(fitted, piece.columns, table)
-                for name in copy:
-                    check_column(piece, name, "--copy")
+        for piece, copies in models.pieces_for(fitted, table, copy or (), console.note):
             notable.count(piece)
             piece = table_for(fitted, piece)
             write(predictions(fitted, piece, proba, explain, copies, level, reject))
             n_rows += len(piece)
             step("rows", len(piece))
-        if not n_rows:
-            raise CommandError(f"{table} has a header but no rows.")
     for sentence in notable.sentences():
         console.note(sentence)
-    if out and not as_json and not quiet:
+    if out and not as_json:
         console.note(f"Wrote {n_rows:,} rows to {out}.")
     if stream:
         print(f'], "rows": {n_rows}, "notes": {_console.as_json(console.notes)}}}')

@@ -130,14 +130,21 @@ def read_problem(
     table = rows_with(table, target, "target", console)
     if time:
         table = rows_with(table, time, "time", console)
-    check_enough(len(table))
+    if len(table) < FEWEST_ROWS:
+        raise CommandError(
+            f"{len(table)} rows with a target are too few to learn from; give at least "
+            f"{FEWEST_ROWS}."
+        )
     distinct = table[target].drop_duplicates()
     regression = is_regression(distinct, len(table), target, task, console.note)
     y = as_target(table[target], regression)
     left = {target, *(drop or []), *(grouped if len(grouped) == 1 else [])}
     dated = time is not None and time not in left and kind_of(table[time]).kind == "date"
-    rest = _without(table, left if dated else {*left, time})
-    if not rest.shape[1]:
+    left = left if dated else {*left, time}
+    # The columns are not copied.
+    kept = {name: table[name] for name in table.columns if name not in left}
+    rest = pd.DataFrame(kept, index=table.index, copy=False)
+    if not kept:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
     problem = Problem(rest, y, target, regression, note=console.note)
@@ -156,13 +163,21 @@ def read_problem(
     if time:
         _learn_seasons_only(problem, table, time, dated, console)
     useless = set(text_without_use(problem)).difference(keep or [])
+    no_help = f"its words do not help to predict {target} (on rows held out)"
     problem.columns = [
-        replace(column, drop=f"its words do not help to predict {target} (on rows held out)")
-        if column.name in useless
-        else column
-        for column in problem.columns
+        replace(one, drop=no_help) if one.name in useless else one for one in problem.columns
     ]
-    note_columns(problem, console.note)
+    for column in problem.columns:
+        if column.drop:
+            console.note(f"{column.name}: left out, since {column.drop}.")
+        elif column.note:
+            told = f" of {column.name} " in column.note
+            console.note(f"{column.note}." if told else f"{column.name}: {column.note}.")
+    if not problem.kinds:
+        raise CommandError(
+            "no column is left to learn from: each is constant, empty or names the rows "
+            "(--keep uses one all the same)."
+        )
     _check_lengths(problem)
     if not group and not time:
         _keep_copies_together(problem)
@@ -205,12 +220,6 @@ def text_without_use(problem: Problem) -> list[str]:
     return [name for name, encoder, kept in both if kept is not encoder]
 
 
-def _without(table: pd.DataFrame, names: Collection[str | None]) -> pd.DataFrame:
-    """A table without some columns; the others are not copied."""
-    kept = {name: table[name] for name in table.columns if name not in names}
-    return pd.DataFrame(kept, index=table.index, copy=False)
-
-
 def _learn_seasons_only(
     problem: Problem, table: pd.DataFrame, time: str, dates: bool, console: Console
 ) -> None:
@@ -230,29 +239,6 @@ def _learn_seasons_only(
     console.note(f"{time}: later rows are held out by it; learned of it is {parts} only.")
 
 
-def check_enough(n_rows: int) -> None:
-    """Refuse a table with few rows."""
-    if n_rows < FEWEST_ROWS:
-        raise CommandError(
-            f"{n_rows} rows with a target are too few to learn from; give at least {FEWEST_ROWS}."
-        )
-
-
-def note_columns(problem: Problem, note: Callable[[str], None]) -> None:
-    """Remarks on the columns of a problem; refuses one without any column of use."""
-    for column in problem.columns:
-        if column.drop:
-            note(f"{column.name}: left out, since {column.drop}.")
-        elif column.note:
-            told = f" of {column.name} " in column.note
-            note(f"{column.note}." if told else f"{column.name}: {column.note}.")
-    if not problem.kinds:
-        raise CommandError(
-            "no column is left to learn from: each is constant, empty or names the rows "
-            "(--keep uses one all the same)."
-        )
-
-
 def _keep_copies_together(problem: Problem) -> None:
     """Make groups of rows that repeat each other, unless chance alone would repeat as many.
 
@@ -261,15 +247,14 @@ def _keep_copies_together(problem: Problem) -> None:
     the same with the product of the columns' own probabilities.
     """
     kinds = problem.kinds
-    row, sizes = _numbered(row_hashes(problem.table, kinds))
+    row = pd.factorize(row_hashes(problem.table, kinds))[0]
+    sizes = np.bincount(row)
     if sizes.max() == 1:
         return
-    by_chance = 0.0
-    for name in kinds:
-        counts = _numbered(problem.table[name])[1]
-        by_chance += np.log(np.sum((counts / len(row)) ** 2))
+    shares = (problem.table[name].value_counts(normalize=True, dropna=False) for name in kinds)
+    by_chance = np.exp(sum(np.log(np.sum(share.to_numpy() ** 2)) for share in shares))
     found = np.sum((sizes / len(row)) ** 2 - sizes / len(row) ** 2)
-    if found <= 10 * np.exp(by_chance):
+    if found <= 10 * by_chance:
         return
     repeated = len(row) - len(sizes)
     if repeated >= _SHARE_OF_COPIES * len(row):
@@ -279,12 +264,6 @@ def _keep_copies_together(problem: Problem) -> None:
         )
     if len(sizes) >= FEWEST_ROWS:
         problem.groups, problem.copies = row, True
-
-
-def _numbered(values: Any) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each value, the same for the same, and how often each occurs."""
-    number = pd.factorize(values, use_na_sentinel=False)[0]
-    return number, np.bincount(number)
 
 
 def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
@@ -28,17 +26,14 @@ EXAMPLE = (
 def report(
     model: options.Model,
     table: options.Table,
-    out: Annotated[str, typer.Option(metavar="FILE.html", help="Where to write it.")],
-    target: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The true values; by default the model's target."),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--id", metavar="COLUMN", help="What names the rows; by default they are counted."
-        ),
-    ] = None,
+    out: options.option(str, "Where to write it.", metavar="FILE.html"),
+    sheet: options.Sheet = None,
+    target: options.option(
+        str | None, "The true values; by default the model's target.", metavar="COLUMN"
+    ) = None,
+    name: options.option(
+        str | None, "What names the rows; by default they are counted.", "--id", metavar="COLUMN"
+    ) = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -51,13 +46,13 @@ def report(
 
     from covey.cli import _models as models
     from covey.cli._fit_summary import show_answers
-    from covey.cli._problem import check_column
+    from covey.cli._problem import check_column, row_hashes
     from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
-    from covey.tables._known_columns import table_for
+    from covey.tables._known_columns import formats_of, kinds_of, table_for
 
-    console = Console(quiet, as_json)
+    console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, (".html", ".htm"))
     check_reporting()
     fitted = models.load_model(model)
@@ -65,22 +60,20 @@ def report(
     target = target or getattr(known, "target", None)
     if not target:
         raise CommandError("give --target: the column of the true values.")
-    classes = getattr(fitted, "classes_", np.empty(0))
-    numeric = [target] if np.issubdtype(classes.dtype, np.number) else []
-    frame = read_table(
-        table,
-        {*models.number_columns(fitted), *numeric},
-        labels=[target],
-        formats=models.formats_of(fitted),
-    )
+    classes, numbers = getattr(fitted, "classes_", None), models.number_columns(fitted)
+    if classes is not None and np.issubdtype(classes.dtype, np.number):
+        numbers.add(target)
+    formats = formats_of(fitted)
+    frame = read_table(table, numbers, labels=[target], formats=formats)
     check_column(frame, target, "--target")
     if name is not None:
         check_column(frame, name, "--id")
     models.check_needed(fitted, frame.columns, table)
-    frame, truth = _known_rows(frame, target, fitted, console)
+    frame, truth = _known_rows(frame, target, classes, console)
     caution = None
     if hasattr(fitted, "seen_"):
-        again = int(np.isin(models.fingerprints(fitted, frame), fitted.seen_).sum())
+        hashes = row_hashes(frame, kinds_of(fitted))
+        again = int(np.isin(hashes, fitted.seen_).sum())
         if again:
             rows = f"{again:,} of these {len(frame):,} rows were fitted on"
             console.note(f"{rows}: the report flatters.")
@@ -114,35 +107,26 @@ def report(
 
 
 def _known_rows(
-    frame: pd.DataFrame, target: str, fitted: Any, console: Console
+    frame: pd.DataFrame, target: str, classes: np.ndarray | None, console: Console
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """The rows whose true value is known to the model, and these values."""
-    import numpy as np
-    import pandas as pd
+    from covey.cli._models import truth_of
+    from covey.cli._problem import rows_with
 
-    from covey.cli._models import labels_like
-
-    gaps = frame[target].isna()
-    if gaps.any():
-        console.note(
-            f"{target}: {gaps.sum()} of {len(frame)} rows have no true value and are left out."
-        )
-        frame = frame[~gaps]
-    if not hasattr(fitted, "classes_"):
-        truth = pd.to_numeric(frame[target], errors="coerce").to_numpy(dtype=np.float64)
-        known, unlike = np.isfinite(truth), "a number to compare with"
-    else:
-        truth = labels_like(fitted.classes_, frame[target])
-        known = np.isin(truth, fitted.classes_)
-        unlike = f"a class of the model, such as {fitted.classes_.tolist()[0]!r}"
+    frame = rows_with(frame, target, "true value", console)
+    truth, known = truth_of(frame[target], classes)
     if not known.any():
+        unlike = "a number to compare with"
+        if classes is not None:
+            unlike = f"a class of the model, such as {classes.tolist()[0]!r}"
         raise CommandError(f"--target: no value of {target!r} is {unlike}.")
     if not known.all():
         console.note(
             f"{target}: {int((~known).sum())} rows have values that the model does not know "
             f"({frame[target][~known].iloc[0]!r}) and are left out."
         )
-    return frame[known], truth[known]
+    truth = truth[known]
+    return frame[known], truth if classes is None else classes[classes.searchsorted(truth)]
 
 
 def check_reporting() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from covey._number_words import rough
 from covey.cli import _options as options
@@ -16,18 +14,17 @@ EXAMPLE = ("covey demo --table wine.csv", "covey select wine.csv --target cultiv
 def select(
     table: options.Table,
     target: options.Target,
-    pairs: Annotated[int, typer.Option(min=0, help="How many pairs of columns to show.")] = 5,
-    level: Annotated[
+    sheet: options.Sheet = None,
+    pairs: options.option(int, "How many pairs of columns to show.", min=0) = 5,
+    level: options.option(
         float,
-        typer.Option(
-            min=0.0001,
-            max=0.9999,
-            help="The share of selected columns that may carry nothing, on average.",
-        ),
-    ] = 0.05,
-    resamples: Annotated[
-        int, typer.Option(min=2, help="On how many halves of the rows members are grown.")
-    ] = 30,
+        "The share of selected columns that may carry nothing, on average.",
+        min=0.0001,
+        max=0.9999,
+    ) = 0.05,
+    resamples: options.option(
+        int, "On how many halves of the rows members are grown.", min=2
+    ) = 30,
     drop: options.Drop = None,
     keep: options.Keep = None,
     task: options.Task = "auto",
@@ -45,6 +42,7 @@ def select(
 
     # Nothing is held out here.
     console = Console(quiet, as_json, lacks=("--time", "--group"))
+    table = options.part_of(table, sheet)
     problem = read_problem(table, target, console, drop=drop, keep=keep, task=task)
     with console.progress(None, "growing members"):
         found = selected_columns(

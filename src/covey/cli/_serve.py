@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from covey.cli import _options as options
 from covey.cli._console import Console
 
@@ -18,24 +14,16 @@ EXAMPLE = (
 
 def serve(
     model: options.Model,
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address to listen on.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0, max=65535, metavar="NUMBER", help="The port; 0 takes any that is free."
-        ),
-    ] = 8000,
-    max_rows: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="The most rows of one request.")
-    ] = 1000,
-    max_bytes: Annotated[
-        int, typer.Option(min=1, metavar="NUMBER", help="The most bytes of one request.")
-    ] = 1 << 20,
-    seconds: Annotated[
-        float, typer.Option(min=0.1, metavar="NUMBER", help="How long one request may take.")
-    ] = 10.0,
+    host: options.option(str, "The address to listen on.", metavar="ADDRESS") = "127.0.0.1",
+    port: options.option(
+        int, "The port; 0 takes any that is free.", min=0, max=65535, metavar="NUMBER"
+    ) = 8000,
+    max_rows: options.option(int, "The most rows of one request.", min=1, metavar="NUMBER") = 1000,
+    max_bytes: options.option(int, "The most bytes of one request.", min=1, metavar="NUMBER") = 1
+    << 20,
+    seconds: options.option(
+        float, "How long one request may take.", min=0.1, metavar="NUMBER"
+    ) = 10.0,
     quiet: options.Quiet = False,
 ) -> None:
     """Show a model as a web page with a form, and answer programs in JSON.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from covey._files import replacing
-from covey.cli._console import CommandError
+from covey.cli._console import CommandError, printable
 from covey.cli._sources import PARQUET
 
 if TYPE_CHECKING:
@@ -58,10 +58,11 @@ def writing(path: str) -> Iterator[None]:
 def table_writer(path: str | None, raw: bool = False) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Give a function that writes data frames one after another; to stdout as CSV without a path.
 
-    Text that a spreadsheet would run is quoted in CSV, unless it is to be ``raw``.
+    Text that a spreadsheet would run is quoted in CSV, unless it is to be ``raw``; what a terminal
+    would obey is shown instead.
     """
     if path is None:
-        yield _csv_writer(sys.stdout, ",", raw)
+        yield _csv_writer(sys.stdout, ",", raw, shown=sys.stdout.isatty())
         sys.stdout.flush()
         return
     lower = path.lower()
@@ -75,12 +76,17 @@ def table_writer(path: str | None, raw: bool = False) -> Iterator[Callable[[pd.D
             yield _csv_writer(file, separator, raw)
 
 
-def _csv_writer(file: TextIO, separator: str, raw: bool) -> Callable[[pd.DataFrame], None]:
+def _csv_writer(
+    file: TextIO, separator: str, raw: bool, shown: bool = False
+) -> Callable[[pd.DataFrame], None]:
     begun = False
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal begun
         frame = frame if raw else _harmless(frame)
+        if shown:
+            frame = frame.rename(columns=lambda name: printable(str(name)))
+            frame = frame.map(lambda one: printable(one) if isinstance(one, str) else one)
         frame.to_csv(file, sep=separator, index=False, header=not begun, lineterminator="\n")
         begun = True
 

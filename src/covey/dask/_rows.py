@@ -11,7 +11,7 @@ from scipy.sparse import vstack
 
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.fusion.rules import constant_by_counts, constant_by_moments
 from covey._core.gating.gate import N_FOLDS, GatedObjective
 from covey._core.lbfgs import minimise
@@ -242,7 +242,8 @@ class DaskRows:
         self, name: str, mean: np.ndarray, scale: np.ndarray, usable: np.ndarray
     ) -> None:
         rows, plain = self._blocks, Basis.plain(self.n_features)
-        rows.broadcast(SearchBlock.standardize, name, plain, mean, scale, usable)
+        scaled = ScaledBasis(plain, mean, scale, usable)
+        rows.broadcast(SearchBlock.standardize, name, scaled)
         rows.broadcast(SearchBlock.set_folds, [], 1)
 
     def hold_out(self, fraction: float, seed: int) -> None:

@@ -68,60 +68,42 @@ def columns(
     """The columns of a table, those that count most first; and codes that may stand for gaps."""
     found = importance_of(model, table, held_out)
     known = {one["column"]: one for one in (_health(table) if health is None else health)}
-    shares = np.zeros(len(table.names))
-    place_of: dict[str, int] = {}
+    place_of = {} if found is None else {name: k for k, name in enumerate(found.columns)}
+    order, remarks, told = range(len(table.names)), [], 0
     if found is not None:
-        place_of = {name: place for place, name in enumerate(found.columns)}
-        loss = [found.loss[place_of[n]] if n in place_of else 0.0 for n in table.names]
-        shares = np.array([found.share[place_of[n]] if n in place_of else 0 for n in table.names])
+        loss = [found.loss[place_of[name]] if name in place_of else 0.0 for name in table.names]
         order = np.argsort(-np.round(loss, 12), kind="stable").tolist()
-    else:
-        order = list(range(len(table.names)))
-    made, remarks, told = [], [], 0
+
+    def described(name: str, **more: Any) -> Column:
+        about = known.pop(name, {})
+        kind, note = str(about.get("kind", "number")), str(about.get("note") or "")
+        return Column(name, kind, int(about.get("missing") or 0), note, **more)
+
+    made = []
     for rank, position in enumerate(order):
         name = table.names[position]
-        about, (spread, bins) = known.pop(name, {}), _spread(table, position)
-        effect, also, loss_of, points = None, [], None, None
-        if found is not None and name in place_of:
+        spread, bins = _spread(table, position)
+        more: dict[str, Any] = {"share": 0.0}
+        if name in place_of:
             k = place_of[name]
-            limits = found.loss[k], found.low[k], found.high[k]
-            loss_of, points = Interval(*map(float, limits)), float(found.points[k])
-            groups = [group for group in found.together if k in group]
-            also = [found.columns[one] for group in groups for one in group if one != k]
+            together = [one for group in found.together if k in group for one in group if one != k]
+            more = {
+                "share": float(found.share[k]),
+                "loss": Interval(*(float(one[k]) for one in (found.loss, found.low, found.high))),
+                "points": float(found.points[k]),
+                "together": [found.columns[one] for one in together],
+            }
         # The first ones, and those that are told of since they count by more than their error.
-        is_told = loss_of is not None and not loss_of.high > 3 * loss_of.value
+        loss = more.get("loss")
+        is_told = loss is not None and not loss.high > 3 * loss.value
         told += is_told
-        if shares[position] > 0 and (rank if not is_told else told - 1) < _MOST_EFFECTS:
-            effect, codes = _effect(model, table, position, held_out)
+        if more["share"] > 0 and (told - 1 if is_told else rank) < _MOST_EFFECTS:
+            more["effect"], codes = _effect(model, table, position, held_out)
             if codes:
                 remarks.append(_code_remark(name, codes))
-        made.append(
-            Column(
-                name,
-                str(about.get("kind", "number")),
-                _n_missing(about.get("missing"), table.n_rows),
-                str(about.get("note") or ""),
-                spread,
-                bins,
-                float(shares[position]),
-                loss_of,
-                points,
-                also,
-                effect,
-            )
-        )
+        made.append(described(name, spread=spread, bins=bins, **more))
     # Columns that were left out before the model saw them.
-    rest = [
-        Column(
-            name,
-            str(one.get("kind", "")),
-            _n_missing(one.get("missing"), table.n_rows),
-            str(one.get("note") or ""),
-        )
-        for name, one in known.items()
-        if name != target
-    ]
-    return made + rest, remarks
+    return made + [described(name) for name in list(known) if name != target], remarks
 
 
 def importance_of(model: Any, table: Table, held_out: HeldOut | None) -> Importance | None:
@@ -145,13 +127,6 @@ def _code_remark(name: str, codes: Sequence[float]) -> Remark:
     )
 
 
-def _n_missing(missing: Any, n_rows: int) -> int:
-    """How many values are missing; a share of one is taken of all rows."""
-    if missing is None:
-        return 0
-    return round(missing * n_rows) if isinstance(missing, float) and missing < 1 else int(missing)
-
-
 def _health(table: Table) -> list[dict[str, Any]]:
     if table.frame is None:
         filled = np.diff(table.X.tocsc().indptr)
@@ -161,9 +136,7 @@ def _health(table: Table) -> list[dict[str, Any]]:
         ]
     return [
         {
-            "column": one.name,
-            "kind": one.kind,
-            "missing": one.missing,
+            **one.as_health(),
             "note": one.drop or one.note or ("the same everywhere" * (one.n_values == 1)),
         }
         for one in look(table.frame)
@@ -175,8 +148,8 @@ def _spread(table: Table, position: int) -> tuple[str, list[int]]:
     if table.frame is None:
         return "", []
     kind, values = table.values(position)
-    present = None if values is None else values.dropna()
-    if present is None or not len(present):
+    present = () if values is None else values.dropna()
+    if not len(present):
         return "", []
     if kind == "text":
         frequent, times = Counter(map(str, present)).most_common(1)[0]
@@ -202,15 +175,12 @@ def _effect(
     found = column_effect(model, table.X, position, y, predicted=said)
     if found is None:
         return None, []
-    what = _output(found, held_out)
-    curve, at = found.curve[:, what], found.points
-    kind = found.kind
+    what, at, kind = _output(found, held_out), found.points, found.kind
     values = [float(k if kind == "category" else point.value) for k, point in enumerate(at)]
     rows = (found.rows / table.n_rows).tolist()
     if kind != "category" and len(at) > 6:
-        numbers = table.values(position)[1].to_numpy(np.float64)
-        rows = np.histogram(numbers, bins=_BINS, range=(values[0], values[-1]))[0]
-        rows = (rows / table.n_rows).tolist()
+        numbers, ends = table.values(position)[1].to_numpy(np.float64), (values[0], values[-1])
+        rows = (np.histogram(numbers, bins=_BINS, range=ends)[0] / table.n_rows).tolist()
     label = plain_label(found.classes[what]) if found.classes else None
     gap = next((point for point in found.apart if point.value is None), None)
     effect = Effect(
@@ -218,7 +188,7 @@ def _effect(
         label,
         values,
         [point.label for point in at],
-        curve.tolist(),
+        found.curve[:, what].tolist(),
         [point.prediction[what] for point in at],
         [
             None if point.rate is None or point.rows < _FEWEST_SHOWN else point.rate[what]

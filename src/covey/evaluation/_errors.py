@@ -99,11 +99,11 @@ def dots(held_out: HeldOut) -> list[tuple[str, float, float]]:
     ]
 
 
-def thresholds(held_out: HeldOut, chosen: float | None = None) -> list[Threshold]:
+def thresholds(held_out: HeldOut, decision: Any = None) -> list[Threshold]:
     """What is found, and how many alarms are false, if a class is called from a chance on.
 
-    The class that a reader looks out for comes first: the rare one, or the rarest. ``chosen`` is
-    the threshold that a model of two classes uses for it.
+    The class that a reader looks out for comes first: the rare one, or the rarest. ``decision`` is
+    how the model decides, if not for the most probable class.
     """
     sizes = np.bincount(held_out.codes[held_out.codes >= 0], minlength=len(held_out.classes))
     shown = [int(k) for k in np.argsort(-sizes, kind="stable") if 0 < sizes[k] < len(held_out.y)]
@@ -118,7 +118,7 @@ def thresholds(held_out: HeldOut, chosen: float | None = None) -> list[Threshold
             plain_label(held_out.classes[code]),
             held_out.predictions[:, code],
             held_out.codes == code,
-            0.5 if chosen is None or code != first else chosen,
+            0.5 if decision is None or decision.code != code else decision.threshold,
         )
         for code in shown
     ]
@@ -142,14 +142,6 @@ def _threshold(label: Any, scores: np.ndarray, is_class: np.ndarray, chosen: flo
         int(np.argmin(np.abs(at - chosen))),
         alarms,
     )
-
-
-def confusion(held_out: HeldOut) -> list[list[int]]:
-    """How often each class (row) is predicted as each (column)."""
-    n = len(held_out.classes)
-    known = held_out.codes >= 0
-    pairs = held_out.codes[known] * n + held_out.predictions[known].argmax(axis=1)
-    return np.bincount(pairs, minlength=n * n).reshape(n, n).tolist()
 
 
 # -- rows that are wrong -----------------------------------------------------------------------

@@ -104,6 +104,7 @@ def evaluate(
         )
     known_columns, found_remarks = columns(model, table, held_out, target, health)
     size = model if inputs.flock is None else inputs.flock
+    short = getattr(size, "readable_", None)  # a version with few terms, if the search measured it
     found = Evaluation(
         task,
         target,
@@ -113,7 +114,8 @@ def evaluate(
         columns=known_columns,
         n_members=getattr(size, "n_estimators_", None),
         n_terms=getattr(size, "n_terms_", None),
-        readable=_readable(size),
+        readable=short
+        and Readable(int(short.n_terms), float(short.score), float(short.score_of_all)),
         members=members(inputs, inputs.y, not own_rows),
         remarks=[*remarks, *found_remarks],
         caution=caution,
@@ -122,23 +124,15 @@ def evaluate(
         return found
     order = [table.names.index(one.name) for one in found.columns if one.share is not None]
     return replace(
-        judged(found, held_out, known),
+        judged(found, held_out, known, getattr(model, "decision_", None)),
         parts=worst_parts(table, order, held_out.errors),
         wrong=_errors.wrong_rows(model, table, held_out),
         n_wrong=int((held_out.errors > 0).sum()),
     )
 
 
-def _readable(flock: Any) -> Readable | None:
-    """What a version with few terms costs, if the search has measured it."""
-    known = getattr(flock, "readable_", None)
-    if known is None:
-        return None
-    return Readable(int(known.n_terms), float(known.score), float(known.score_of_all))
-
-
 def judged(
-    found: Evaluation, held_out: HeldOut, known: Sequence[Score] = (), chosen: float | None = None
+    found: Evaluation, held_out: HeldOut, known: Sequence[Score] = (), decision: Any = None
 ) -> Evaluation:
     """An evaluation with what rows held out say of how right, how sure and how wrong it is."""
     own, *others = held_out.models
@@ -157,14 +151,12 @@ def judged(
         more["dots"], more["ranges"] = _errors.dots(held_out), _errors.by_true_value(held_out)
     else:
         more = {
-            "classes": [plain_label(one) for one in held_out.classes],
+            "classes": held_out.labels,
             "by_class": held_out.by_class(),
-            "confusion": _errors.confusion(held_out),
+            "confusion": held_out.confusion.tolist(),
             "calibration": _errors.calibration(held_out),
-            "thresholds": _errors.thresholds(held_out, chosen),
-            "rare": None
-            if held_out.rare is None
-            else plain_label(held_out.classes[held_out.rare]),
+            "thresholds": _errors.thresholds(held_out, decision),
+            "rare": None if held_out.rare is None else held_out.labels[held_out.rare],
         }
     return replace(
         found,
@@ -181,22 +173,17 @@ def judged(
 
 def _predicted(inputs: Any, rivals: Mapping[str, Any], known: list[Score]) -> list[Predicted]:
     """What the model and its rivals predict; of those without predictions, what is known."""
-    classes, y = inputs.classes, inputs.y
-    own = (
-        inputs.model.predict(inputs.X) if classes is None else inputs.model.predict_proba(inputs.X)
-    )
-    made = [Predicted("this model", np.asarray(own, dtype=np.float64), "own")]
+    classes, y, made = inputs.classes, inputs.y, []
+    method = "predict" if classes is None else "predict_proba"
     simplest = SIMPLEST["numbers" if classes is None else "classes"]
-    for name, given in rivals.items():
-        kind = "simplest" if name == simplest else "other"
+    for place, (name, given) in enumerate([("this model", inputs.model), *rivals.items()]):
+        kind = "own" if not place else "simplest" if name == simplest else "other"
         if isinstance(given, Mapping):
             promised = "held out when fitted" in name
             known.append(score_of(name, given, "promised" if promised else kind))
-        elif hasattr(given, "predict"):
-            said = given.predict(inputs.X) if classes is None else given.predict_proba(inputs.X)
-            made.append(Predicted(name, np.asarray(said, dtype=np.float64), kind))
         else:
-            made.append(Predicted(name, np.asarray(given, dtype=np.float64), kind))
+            said = getattr(given, method)(inputs.X) if hasattr(given, "predict") else given
+            made.append(Predicted(name, np.asarray(said, dtype=np.float64), kind))
     if not any(one.kind == "simplest" for one in (*made, *known)):
         if classes is None:
             constant = np.full(len(y), y.mean())

@@ -20,7 +20,7 @@ from covey._intervals import (
     proportion_interval,
     r2_interval,
 )
-from covey.evaluation._record import ClassErrors, Difference, Label, Score
+from covey.evaluation._record import ClassErrors, Label, Score
 
 # No probability of the true class counts as less.
 LEAST_PROBABILITY = 1e-15
@@ -60,7 +60,7 @@ class Predicted:
     knows_probabilities: bool = True
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class HeldOut:
     """Rows that were held out, and what models that were fitted without them predict.
 
@@ -106,11 +106,9 @@ class HeldOut:
     def __post_init__(self) -> None:
         n = len(self.y)
         if self.classes is not None:
-            object.__setattr__(self, "classes", np.asarray(self.classes))
-        rows = np.arange(n) if self.rows is None else np.asarray(self.rows)
-        names = range(1, n + 1) if self.names is None else self.names
-        object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "names", names)
+            self.classes = np.asarray(self.classes)
+        self.rows = np.arange(n) if self.rows is None else np.asarray(self.rows)
+        self.names = range(1, n + 1) if self.names is None else self.names
         wanted = (n,) if self.classes is None else (n, len(self.classes))
         for one in self.models:
             if np.shape(one.predictions) != wanted:
@@ -129,6 +127,11 @@ class HeldOut:
     def predictions(self) -> np.ndarray:
         """Its probabilities, or numbers."""
         return self.models[0].predictions
+
+    @property
+    def labels(self) -> list[Label]:
+        """The classes as JSON has them; none of numbers."""
+        return [] if self.classes is None else [plain_label(label) for label in self.classes]
 
     @cached_property
     def codes(self) -> np.ndarray:
@@ -162,22 +165,21 @@ class HeldOut:
             return None
         return rare_class(np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes)))
 
+    @cached_property
+    def confusion(self) -> np.ndarray:
+        """How often each class (row) is predicted as each (column)."""
+        n, known = len(self.classes), self.codes >= 0
+        pairs = self.codes[known] * n + self.predictions[known].argmax(axis=1)
+        return np.bincount(pairs, minlength=n * n).reshape(n, n)
+
     def by_class(self) -> list[ClassErrors]:
         """Of each class how many rows there are, are found, and are said to be."""
-        found = []
-        for label in self.classes:
-            of_class, called = self.y == label, self.said == label
-            names, counts = np.unique(self.said[of_class & ~called], return_counts=True)
-            found.append(
-                ClassErrors(
-                    plain_label(label),
-                    int(of_class.sum()),
-                    int((of_class & called).sum()),
-                    int(called.sum()),
-                    plain_label(names[counts.argmax()]) if len(names) else None,
-                )
-            )
-        return found
+        matrix, labels = self.confusion, self.labels
+        right, rows, said = matrix.diagonal().tolist(), matrix.sum(axis=1), matrix.sum(axis=0)
+        wrong = matrix - np.diag(right)
+        taken_for = [labels[one.argmax()] if one.any() else None for one in wrong]
+        counts = labels, rows.tolist(), right, said.tolist(), taken_for
+        return [ClassErrors(*each) for each in zip(*counts, strict=True)]
 
     # -- measures -----------------------------------------------------------------------------
 
@@ -187,19 +189,17 @@ class HeldOut:
         For the area under the curve these are the placements of DeLong, so that one interval of
         a mean, over rows or over groups of rows, serves all measures and their differences.
         """
-        key = id(model)
-        if key not in self._cache:
-            self._cache[key] = self._parts(
-                model.predictions, model.knows_probabilities, model.kind
-            )
-        return self._cache[key]
+        if id(model) not in self._cache:
+            self._cache[id(model)] = self._parts(model)
+        return self._cache[id(model)]
 
-    def _parts(self, predictions: np.ndarray, knows: bool, kind: str) -> dict[str, np.ndarray]:
+    def _parts(self, model: Predicted) -> dict[str, np.ndarray]:
+        predictions = model.predictions
         if self.classes is None:
             errors = predictions - self.y
             return {"mae": np.abs(errors), "squared": errors**2}
         found = {"accuracy": (self.classes[predictions.argmax(axis=1)] == self.y).astype(float)}
-        if not knows:
+        if not model.knows_probabilities:
             return found
         found["log_loss"] = log_losses(self.classes, predictions, self.y)
         truth = self.codes[:, None] == np.arange(len(self.classes))
@@ -211,7 +211,7 @@ class HeldOut:
         ]
         if areas:
             found["auc"] = np.mean(areas, axis=0)
-            if kind == "simplest":
+            if model.kind == "simplest":
                 # It ranks nothing, though its chances differ a little between folds.
                 found["auc"] = np.full(len(self.y), 0.5)
         return found
@@ -223,12 +223,9 @@ class HeldOut:
         if self.classes is None:
             squared = measures.pop("squared")
             rmse = Interval(*np.sqrt(np.maximum(squared, 0.0)).tolist())
-            alike = np.ptp(self.y) == 0
-            r2 = (
-                Interval(*[math.nan] * 3)
-                if alike
-                else r2_interval(self.y, parts["squared"], self.groups)
-            )
+            r2 = Interval(*[math.nan] * 3)
+            if np.ptp(self.y):
+                r2 = r2_interval(self.y, parts["squared"], self.groups)
             measures = {"r2": r2, "rmse": rmse, **measures}
         elif self.rare is not None and "auc" in measures:
             measures["average_precision"] = average_precision_interval(
@@ -250,7 +247,7 @@ class HeldOut:
             return Interval(value, max(0.0, low), min(1.0, high))
         return Interval(value, max(0.0, low), high)
 
-    def difference(self, one: Predicted, other: Predicted) -> Difference:
+    def difference(self, one: Predicted, other: Predicted) -> Score:
         """By how much the measures of one model are above those of another on the same rows."""
         own, others = self.parts(one), self.parts(other)
         found = {
@@ -262,7 +259,7 @@ class HeldOut:
             spread = float(np.var(self.y)) or math.nan
             value, low, high = found.pop("squared")
             found["r2"] = Interval(-value / spread, -high / spread, -low / spread)
-        return Difference(other.name, other.kind, found)
+        return Score(other.name, other.kind, found)
 
     def chance(self, one: Predicted, other: Predicted, measure: str) -> float:
         """How likely two models differ as much by chance; NaN where that is not known."""
@@ -308,7 +305,7 @@ def plain_label(label: Any) -> Label:
 
 
 def verdict(
-    differences: Sequence[Difference], own: Score | None, linear: bool, rare: bool = False
+    differences: Sequence[Score], own: Score | None, linear: bool, rare: bool = False
 ) -> str:
     """In a word how a model compares with a linear one and with one that reads no column.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._number_words import named
@@ -46,10 +48,7 @@ def check_inputs(model: Any, X: Any, y: Any) -> Inputs:
         )
     X, n_rows = _checked_rows(model, X)
     classes = None if is_regressor(model) else np.asarray(model.classes_)
-    if y is not None and classes is None:
-        y = _checked_values(y, n_rows)
-    elif y is not None:
-        y = _checked_labels(y, n_rows, classes.tolist())
+    y = None if y is None else _checked_y(y, n_rows, classes)
     seen = X
     for _, step in before if flock is not None else ():
         seen = step.transform(seen)
@@ -108,40 +107,32 @@ def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
     return X, shape[0]
 
 
-def _checked_targets(y: Any, n_rows: int, what: str) -> np.ndarray:
-    """One present target a row."""
-    y = column_or_1d(np.asarray(y))
+def _checked_y(y: Any, n_rows: int, classes: np.ndarray | None) -> np.ndarray:
+    """The true labels, all of them known to the model, or finite numbers; one a row."""
+    import pandas as pd
+
+    y, what = column_or_1d(np.asarray(y)), "value" if classes is None else "label"
     if len(y) != n_rows:
         raise ValueError(
             f"y has {len(y)} {what}s, but X has {n_rows} rows; give one {what} a row."
         )
-    if any(is_missing(value) for value in y.tolist()):
+    if pd.isna(y).any():
         raise ValueError(f"y holds missing {what}s; leave out the rows without one.")
-    return y
-
-
-def _checked_labels(y: Any, n_rows: int, labels: list) -> np.ndarray:
-    """The true labels, all of them known to the model."""
-    y = _checked_targets(y, n_rows, "label")
-    known = set(labels)
+    if classes is None:
+        try:
+            y = y.astype(np.float64)
+        except (TypeError, ValueError):
+            y = np.array([np.nan])
+        if not np.isfinite(y).all():
+            raise ValueError("y must hold finite numbers, since the model predicts numbers.")
+        return y
+    known = dict.fromkeys(classes.tolist())
     unknown = sorted({repr(label) for label in y.tolist() if label not in known})
     if unknown:
         raise ValueError(
             f"y holds {named(unknown, _MOST_NAMED)}, which the model was not trained on; its "
-            f"classes are {named([*map(repr, labels)], _MOST_NAMED)}."
+            f"classes are {named([*map(repr, known)], _MOST_NAMED)}."
         )
-    return y
-
-
-def _checked_values(y: Any, n_rows: int) -> np.ndarray:
-    """The true values as finite numbers."""
-    y = _checked_targets(y, n_rows, "value")
-    try:
-        y = y.astype(np.float64)
-    except (TypeError, ValueError):
-        y = np.array([np.nan])
-    if not np.isfinite(y).all():
-        raise ValueError("y must hold finite numbers, since the model predicts numbers.")
     return y
 
 
@@ -157,23 +148,14 @@ def checked_row_names(row_names: Any, X: Any, n_rows: int) -> list[str]:
     return names
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, or what pandas has instead."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)  # a missing value differs from itself
-    except (TypeError, ValueError):
-        # pandas.NA does not compare; an array inside a cell is a value.
-        return not hasattr(value, "__len__")
-
-
 def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
     names = getattr(flock, "feature_names_in_", None)
     if names is None and hasattr(seen, "columns"):
         names = seen.columns
     if names is None and before:
-        names = _names_out(before)
+        with suppress(AttributeError, ValueError, TypeError):  # not every step knows them
+            given = getattr(before[0][1], "feature_names_in_", None)
+            names = Pipeline(before).get_feature_names_out(given)
     n_features = seen.shape[1]
     if names is None or len(names) != n_features:
         names = [f"x{position}" for position in range(n_features)]
@@ -181,14 +163,3 @@ def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
     # Readers know columns, not the transformers that they went through.
     bare = [plain_words(name.split("__", 1)[-1]) for name in names]
     return bare if before and len(set(bare)) == len(bare) else names
-
-
-def _names_out(before: list) -> Any:
-    """The names that the steps give to their output; None where a step gives none."""
-    names = getattr(before[0][1], "feature_names_in_", None)
-    for _, step in before:
-        try:
-            names = step.get_feature_names_out(names)
-        except (AttributeError, ValueError, TypeError):
-            return None
-    return names

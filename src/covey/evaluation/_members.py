@@ -31,14 +31,19 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
     P, importance = flock._predictions(flock._check_rows(seen)), flock.explain_fusion(seen)
     n_members, share = P.n_members, importance.mean(axis=0)
     available = np.ones((len(y), n_members), bool) if P.available is None else P.available
+
+    def means(values: np.ndarray) -> np.ndarray:
+        """Means over the rows where a member predicts; NaN where there are none."""
+        return np.ma.array(values, float, mask=~available).mean(axis=0).filled(np.nan)
+
     if inputs.classes is None:
         truth, squares = y, (P.values[:, :, 0] - y[:, None]) ** 2
-        scores = np.sqrt(_means(squares, available))
+        scores = np.sqrt(means(squares))
         of_row, groups = _by_quarter(np.asarray(flock.predict(seen), dtype=np.float64))
     else:
         codes = np.searchsorted(inputs.classes, y)
         truth, groups = P.classes[codes], [str(label) for label in inputs.classes]
-        scores = _means(P.labels == codes[:, None], available)
+        scores = means(P.labels == codes[:, None])
         of_row = np.asarray(flock.predict_proba(seen)).argmax(axis=1)
     present = np.flatnonzero(np.bincount(of_row, minlength=len(groups)))[:_MOST_GROUPS]
     decides = np.stack([importance[of_row == one].mean(axis=0) for one in present], axis=1)
@@ -85,13 +90,6 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
         measured and float(measured.lost_without_members),
         apart,
     )
-
-
-def _means(values: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Means of columns over the rows where a member predicts; NaN where there are none."""
-    counts = where.sum(axis=0)
-    sums = np.where(where, values, 0).sum(axis=0, dtype=np.float64)
-    return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
 
 def _by_quarter(values: np.ndarray) -> tuple[np.ndarray, list[str]]:

@@ -19,7 +19,7 @@ _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class Score:
-    """A model's measures on the rows held out.
+    """A model's measures on the rows held out, or by how much those of the own one are above them.
 
     ``kind`` is "own", "simplest", "linear", "full" (the flock that a simple one is a part of),
     "promised" (of the same model, when it was fitted) or "other".
@@ -34,19 +34,6 @@ class Score:
     def main(self) -> Interval:
         """The accuracy, or R2."""
         return self.get("accuracy" if "accuracy" in self.measures else "r2")
-
-    def get(self, measure: str) -> Interval:
-        """Return a measure, NaN where it is not known."""
-        return self.measures.get(measure, _UNKNOWN)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """By how much the model's measures are above those of another one on the same rows."""
-
-    name: str
-    kind: str
-    measures: dict[str, Interval]
 
     def get(self, measure: str) -> Interval:
         """Return a measure, NaN where it is not known."""
@@ -195,6 +182,15 @@ class Members:
     lost_without_members: float | None = None
     apart: float | None = None  # share of rows where just one of two is right, or distance
 
+    @property
+    def looked_at(self) -> list[str]:
+        """What members look at, by how much it has of all decisions."""
+        weights: dict[str, float] = {}
+        for member in self.shown:
+            for column, weight in member.looks_at:
+                weights[column] = weights.get(column, 0.0) + member.share * weight
+        return sorted(weights, key=lambda column: -weights[column])
+
 
 @dataclass(frozen=True)
 class Readable:
@@ -239,8 +235,8 @@ class Evaluation:
         What new rows must be like for the numbers to hold.
     scores : list of Score
         The model's own first, then those of others.
-    differences : list of Difference
-        From the others.
+    differences : list of Score
+        By how much the measures are above those of each of the others.
     verdict : str
         In a word how it compares with simpler models.
     rare : label, optional
@@ -273,7 +269,7 @@ class Evaluation:
     how: str = ""
     split: str = "none"
     scores: list[Score] = field(default_factory=list)
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[Score] = field(default_factory=list)
     verdict: str = "unknown"
     rare: Label | None = None  # the class of so few rows that it comes first
     sureness: Sureness | None = None
@@ -297,13 +293,13 @@ class Evaluation:
     @property
     def own(self) -> Score | None:
         """The model's own score."""
-        return next((one for one in self.scores if one.kind == "own"), None)
+        return self.score("own")
 
     def score(self, kind: str) -> Score | None:
         """Return the first score of a kind."""
         return next((one for one in self.scores if one.kind == kind), None)
 
-    def difference(self, kind: str) -> Difference | None:
+    def difference(self, kind: str) -> Score | None:
         """Return the difference from the first model of a kind."""
         return next((one for one in self.differences if one.kind == kind), None)
 
@@ -311,6 +307,12 @@ class Evaluation:
     def used(self) -> list[Column]:
         """The columns that count, those that count most first."""
         return [one for one in self.columns if (one.share or 0.0) > 0]
+
+    @property
+    def calibration_error(self) -> float:
+        """The mean gap between the chance that was said and how often it was so."""
+        gaps = sum(one.rows * abs(one.found.value - one.expected) for one in self.calibration)
+        return gaps / sum(one.rows for one in self.calibration)
 
     def without_rows(self) -> Evaluation:
         """Return the record without samples of single rows."""
@@ -352,9 +354,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+_hints = cache(get_type_hints)
 
 
 def _made(kind: Any, value: Any, where: str) -> Any:

@@ -20,10 +20,9 @@ from covey.fusers._fixed import (
 from covey.fusers._gate import Gate
 from covey.fusers._predictions import Predictions
 from covey.fusers._stacking import GreedySelection, LinearStacking, Stacking
-from covey.fusers._weights import And, KOfN, Majority, Or, StaticSelection
+from covey.fusers._weights import KOfN, Majority, StaticSelection
 
 __all__ = [
-    "And",
     "Borda",
     "DynamicSelection",
     "FunctionRule",
@@ -38,7 +37,6 @@ __all__ = [
     "Mean",
     "Median",
     "Min",
-    "Or",
     "Oracle",
     "Predictions",
     "Product",

@@ -33,7 +33,7 @@ from covey.fusers._base import (
     values_by,
 )
 from covey.fusers._predictions import Predictions, as_predictions
-from covey.fusers._weights import VotingFuser, WeightedFuser, hits
+from covey.fusers._weights import WeightedFuser, hits
 
 
 def _known(P: Predictions) -> np.ndarray | None:
@@ -125,7 +125,18 @@ class Product(WeightedFuser, name="product"):
 
 
 class _OrderRule(Fuser):
-    """A rule that orders the members' probabilities of each class."""
+    """A rule that orders the members' probabilities of each class.
+
+    It leaves out a ``proportion`` of them at either end, or writes its own ``_statistic``. Of
+    numbers (predictions of kind "value") those members decide that are not left out: the
+    importances are their shares, and members that predict the same share alike.
+    """
+
+    kinds = ("probability", "value")
+    proportion = 0.5
+
+    def _statistic(self, P: Predictions) -> np.ndarray:
+        return trimmed_mean(P.values, _known(P), self.proportion)
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
@@ -134,28 +145,12 @@ class _OrderRule(Fuser):
         return normalized(self._statistic(P), fallback)
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        if P.kind == "value":
+            return trimmed_shares(P.values[:, :, 0], P.available, self.proportion)
         return agreeing_importance(P, self._fuse(P, X, codes), available_weight(P))
 
 
-class _TrimmedRule(_OrderRule):
-    """A rule that leaves out the extremes; ``proportion`` of a subclass is how many.
-
-    Of numbers (predictions of kind "value") those members decide that are not left out: the
-    importances are their shares, and members that predict the same share alike.
-    """
-
-    kinds = ("probability", "value")
-
-    def _statistic(self, P: Predictions) -> np.ndarray:
-        return trimmed_mean(P.values, _known(P), self.proportion)
-
-    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        if P.kind == "value":
-            return trimmed_shares(P.values[:, :, 0], P.available, self.proportion)
-        return super()._importance(P, X, codes)
-
-
-class Median(_TrimmedRule, name="median"):
+class Median(_OrderRule, name="median"):
     """The median of the members' probabilities of each class, renormalized.
 
     Where all medians are zero, the mean rule is used. Of the numbers that regressors predict
@@ -170,10 +165,8 @@ class Median(_TrimmedRule, name="median"):
     array([[0.6, 0.4]])
     """
 
-    proportion = 0.5
 
-
-class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
+class TrimmedMean(_OrderRule, name="trimmed_mean"):
     """The mean without the most extreme members, for each class, renormalized.
 
     Or of the numbers that regressors predict, as it is.
@@ -214,6 +207,8 @@ class Max(_OrderRule, name="max"):
     array([[0.6, 0.4]])
     """
 
+    kinds = ("probability",)
+
     def _statistic(self, P: Predictions) -> np.ndarray:
         return masked(P.values, _known(P), 0.0).max(axis=1)
 
@@ -232,12 +227,14 @@ class Min(_OrderRule, name="min"):
     array([[0.8, 0.2]])
     """
 
+    kinds = ("probability",)
+
     def _statistic(self, P: Predictions) -> np.ndarray:
         lowest = masked(P.values, _known(P), np.inf).min(axis=1)
         return np.where(np.isfinite(lowest), lowest, 0.0)
 
 
-class Borda(VotingFuser, name="borda"):
+class Borda(WeightedFuser, name="borda"):
     """Borda count: the class that members rank above most others, in total.
 
     A member gives each class one point for every class that it scores strictly below it, so
@@ -261,6 +258,9 @@ class Borda(VotingFuser, name="borda"):
     >>> covey.fusers.Borda().fuse(P)
     array([[0.5, 0.5, 0. ]])
     """
+
+    kinds = ("probability", "score", "label")
+    _by_votes = True
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         weight, counts = self._vote_weight(P), borda_counts(P.values)
@@ -567,7 +567,8 @@ def stage_scores(
     >>> stage_scores(Mean(), P, np.array([0]), None, np.ones(1))
     array([0., 1.])
     """
-    if fuser.get_params().get("k") is not None:
+    given = fuser.get_params()
+    if not (given.get("k") in (None, "all") or (given["k"] == 1 and given["weights"] is None)):
         raise ValueError(
             f"{fuser.title} has k for all members and cannot fuse the first few; use a rule "
             "without."

@@ -35,7 +35,7 @@ from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_
 from covey.fusers._predictions import Predictions
 
 if TYPE_CHECKING:
-    from covey._core.journal import ProgressJournal
+    from covey._core.journal import Journal
     from covey._core.search.assembly import Flock
     from covey._core.search.targets import ClassTarget, ValueTarget
 
@@ -347,7 +347,7 @@ class Gate(Fuser, name="gate"):
         classes: np.ndarray,
         *,
         fit_intercept: bool,
-        journal: ProgressJournal | None = None,
+        journal: Journal | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same for rows in blocks, which are reduced to sums.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import ArrayLike
 from covey._core.fusion.competence import keep_highest
 from covey._core.fusion.rules import k_of_n, normalized, uniform, vote_shares
 from covey._state import Array, Where, refuse
-from covey._validation import check_number, check_one_each
+from covey._validation import check_choice, check_number, check_one_each
 from covey.fusers._base import (
+    FUSERS,
     Fuser,
     agreeing_importance,
     available_weight,
@@ -56,6 +58,9 @@ class WeightedFuser(Fuser):
     """
 
     weights_: Where("learns", Array("K", low=0))
+
+    # Whether members that agree with the decision made it, by their votes.
+    _by_votes = False
 
     def __init__(self, weights: ArrayLike | str | None = None) -> None:
         self.weights = weights
@@ -155,6 +160,8 @@ class WeightedFuser(Fuser):
         return effective_weight(P, self.member_weights(P.n_members))
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        if self._by_votes:
+            return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
         return normalized(self._weight(P), uniform(P.n_samples, P.n_members))
 
     def _vote_weight(self, P: Predictions) -> np.ndarray:
@@ -166,15 +173,6 @@ class WeightedFuser(Fuser):
         if weights is not None and not np.isfinite(np.sum(weights, axis=-1)).all():
             weights = self.member_weights(P.n_members)
         return effective_weight(P, weights)
-
-
-class VotingFuser(WeightedFuser):
-    """A weighted rule on votes or ranks: members that agree with the decision made it."""
-
-    kinds = ("probability", "score", "label")
-
-    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
 
 
 def hits(
@@ -198,7 +196,7 @@ def _inverse_errors(errors: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
 
 
-class Majority(VotingFuser, name="majority"):
+class Majority(WeightedFuser, name="majority"):
     """The class that most members vote for.
 
     Probabilities are shares of the (weighted) votes. Of classes with equally many votes the
@@ -222,6 +220,7 @@ class Majority(VotingFuser, name="majority"):
 
     # What members decide counts, not what their probabilities would.
     kinds = ("label", "probability", "score")
+    _by_votes = True
 
     def _is_exact(self) -> bool:
         return self.weights is None  # whole votes
@@ -234,7 +233,7 @@ class Majority(VotingFuser, name="majority"):
         return normalized(of_those_that_know(P, shares, weight), even)
 
 
-class KOfN(VotingFuser, name="k_of_n"):
+class KOfN(WeightedFuser, name="k_of_n"):
     """Accept the positive class if at least k members vote for it.
 
     With two classes p(positive) is the k-th largest of the members' p(positive), so it is
@@ -242,12 +241,16 @@ class KOfN(VotingFuser, name="k_of_n"):
     is rejected p(positive) is 0 and the others share as the mean rule has it; where it is
     accepted p(positive) is that k-th largest, and more than one half.
 
-    Take it to choose between `And` (k = n) and `Or` (k = 1), by what an error of each kind costs.
+    The rule "or" is k = 1: p(positive) is the largest of the members'. Take it where a miss is
+    worse than a false alarm; many members raise many alarms. The rule "and" is k = "all":
+    p(positive) is the smallest. Take it where a false alarm is worse than a miss, and for regions
+    that several boundaries enclose together.
 
     Parameters
     ----------
-    k : float, default=1
-        How many votes are needed; with weights, how much weight.
+    k : float or "all", default=1
+        How many votes are needed; with weights, how much weight. A member that is not available
+        votes against, but for "all", which are all that are available.
     positive_class : label or None, default=None
         None is the last class.
     weights : array of shape (n_members,) or (n_samples, n_members), or None, default=None
@@ -260,10 +263,15 @@ class KOfN(VotingFuser, name="k_of_n"):
     >>> P = [[[0.9, 0.1]], [[0.4, 0.6]], [[0.3, 0.7]]]
     >>> covey.fusers.KOfN(2).fuse(P)
     array([[0.4, 0.6]])
+    >>> covey.fuse(P, "or"), covey.fuse(P, "and")
+    (array([[0.3, 0.7]]), array([[0.9, 0.1]]))
     """
 
+    kinds = ("probability", "score", "label")
+    _by_votes = True
+
     def __init__(
-        self, k: float = 1, positive_class: Any = None, weights: ArrayLike | None = None
+        self, k: float | str = 1, positive_class: Any = None, weights: ArrayLike | None = None
     ) -> None:
         super().__init__(weights)
         self.k = k
@@ -272,16 +280,19 @@ class KOfN(VotingFuser, name="k_of_n"):
     def _check_parameters(self, P: Predictions) -> None:
         if isinstance(self.weights, str):
             raise ValueError(
-                f"weights of {type(self).__name__} must be numbers or None, got {self.weights!r}: "
+                f"weights of {self.title} must be numbers or None, got {self.weights!r}: "
                 "k is in their unit."
             )
         super()._check_parameters(P)
         if P.n_classes < 2:
             raise ValueError(
-                f"{type(self).__name__} accepts or rejects a class, but the predictions hold "
+                f"{self.title} accepts or rejects a class, but the predictions hold "
                 "one class alone; name all of them with classes=."
             )
         self._positive(P)
+        if isinstance(self.k, str):
+            check_choice(self.k, "k", ("all",))
+            return
         plain = self.weights is None
         total = P.n_members if plain else float(np.sum(self.weights, axis=-1).max())
         check_number(self.k, "k", low=0, closed="neither")
@@ -295,67 +306,18 @@ class KOfN(VotingFuser, name="k_of_n"):
         named = np.array([self.positive_class])
         return int(encode_labels(named, P.classes, "positive_class names")[0])
 
-    def _counted(self, P: Predictions) -> tuple[np.ndarray, float]:
-        """The weight that counts towards k, none of members that are not available, and k."""
-        return available_weight(P, self.weights), float(self.k)
-
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        weight, k = available_weight(P, self.weights), self.k
+        if isinstance(k, str):
+            # The available members weigh as much as all: the others do not prevent acceptance.
+            total = weight.sum(axis=1, keepdims=True)
+            weight, k = weight * (P.n_members / np.where(total > 0, total, 1.0)), P.n_members
         # Scores of different members are not comparable; their votes are.
         values = P.votes if P.kind == "score" else P.values
-        return k_of_n(values, P.labels, *self._counted(P), self._positive(P))
+        return k_of_n(values, P.labels, weight, float(k), self._positive(P))
 
 
-class _Unweighted(KOfN):
-    """A threshold that needs no k and no weights: one vote, or all of them."""
-
-    k = 1
-    weights = None
-
-    def __init__(self, positive_class: Any = None) -> None:
-        self.positive_class = positive_class
-
-
-class Or(_Unweighted, name="or"):
-    """Accept the positive class if any member votes for it: p(positive) is the largest.
-
-    Take it where a miss is worse than a false alarm; many members raise many alarms.
-
-    Parameters
-    ----------
-    positive_class : label or None, default=None
-        None is the last class.
-
-    Examples
-    --------
-    >>> import covey
-    >>> covey.fusers.Or().fuse([[[0.9, 0.1]], [[0.3, 0.7]]])
-    array([[0.3, 0.7]])
-    """
-
-
-class And(_Unweighted, name="and"):
-    """Accept the positive class if all members vote for it: p(positive) is the smallest.
-
-    Take it where a false alarm is worse than a miss, and for regions that several boundaries
-    enclose together.
-
-    Parameters
-    ----------
-    positive_class : label or None, default=None
-        None is the last class.
-
-    Examples
-    --------
-    >>> import covey
-    >>> covey.fusers.And().fuse([[[0.9, 0.1]], [[0.3, 0.7]]])
-    array([[0.9, 0.1]])
-    """
-
-    def _counted(self, P: Predictions) -> tuple[np.ndarray, float]:
-        # The available members weigh as much as all: the others do not prevent acceptance.
-        weight, _ = super()._counted(P)
-        total = weight.sum(axis=1, keepdims=True)
-        return weight * (P.n_members / np.where(total > 0, total, 1.0)), float(P.n_members)
+FUSERS |= {"or": partial(KOfN, 1), "and": partial(KOfN, "all")}
 
 
 class StaticSelection(Fuser, name="static_selection"):

@@ -12,7 +12,7 @@ import numpy as np
 from covey._core.inspection.contributions import shapley
 from covey._decisions import decided, scored
 from covey._validation import check_number
-from covey.inspection._rows import MixedRows, Row, TriedValues, values_of, varied
+from covey.inspection._mixing_rows import MixedRows, Row, TriedValues, values_of, varied
 from covey.tables._seen_columns import shown_value
 
 # Pairs are tried of so many columns, those that move the answer the most alone, and of so many

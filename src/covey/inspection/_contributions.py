@@ -11,7 +11,7 @@ import numpy as np
 from covey._core.inspection.contributions import SMALL_SHARE, shapley
 from covey._decisions import decided
 from covey._validation import check_number
-from covey.inspection._rows import MixedRows, seen_by, user_table, values_of
+from covey.inspection._mixing_rows import MixedRows, seen_by, user_table, values_of
 from covey.tables._seen_columns import shown_value
 
 # Pushes of a smaller share of all of a row's are rounding.

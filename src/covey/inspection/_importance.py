@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +23,11 @@ from covey._core.inspection.importance import (
 from covey._core.random import Purpose, UniformRows
 from covey._devices import to_numpy
 from covey._folds import check_groups
+from covey._state import Array, Index, Text, Told
 from covey._validation import check_number, check_sample_weight
-from covey.inspection._rows import as_model_answers, column_names, user_table
+from covey.inspection._mixing_rows import as_model_answers, column_names, user_table
 from covey.tables._categories import plain_numbers
+from covey.tables._columns import feature_names
 from covey.tables._preparation import prepare
 from covey.tables._reading import learn_reading
 
@@ -55,8 +57,8 @@ class Importance:
         The 95 % interval of that, over rows (or groups of them).
     points : ndarray of shape (n_columns,)
         The fall of accuracy, or of R^2.
-    together : tuple of tuples of int
-        Positions of columns that stand in for each other: the model needs either of them.
+    group : ndarray of shape (n_columns,)
+        The number of the columns that stand in for each other, see ``together``; -1 of others.
     rows : str
         On which rows that was measured, in words.
 
@@ -74,13 +76,19 @@ class Importance:
     '75 rows that were given'
     """
 
-    columns: tuple[str, ...]
-    loss: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    points: np.ndarray
-    together: tuple[tuple[int, ...], ...]
-    rows: str
+    columns: Annotated[tuple[str, ...], Told(lambda model: tuple(feature_names(model)), "D")]
+    loss: Annotated[np.ndarray, Array("D")]
+    low: Annotated[np.ndarray, Array("D")]
+    high: Annotated[np.ndarray, Array("D")]
+    points: Annotated[np.ndarray, Array("D")]
+    group: Annotated[np.ndarray, Index("D", "D", none=True)]
+    rows: Annotated[str, Text()]
+
+    @property
+    def together(self) -> list[list[int]]:
+        """The positions of columns that stand in for each other: either of them is needed."""
+        groups = [np.flatnonzero(self.group == number) for number in np.unique(self.group)]
+        return [one.tolist() for one in groups if len(one) > 1 and self.group[one[0]] >= 0]
 
     @property
     def share(self) -> np.ndarray:
@@ -95,7 +103,7 @@ class Importance:
 
     def ranked(self) -> list[tuple[tuple[str, ...], float]]:
         """Columns and their shares, the largest first; those that are together count as one."""
-        group_of = {place: group for group in self.together for place in group}
+        group_of = {place: tuple(group) for group in self.together for place in group}
         groups = dict.fromkeys(group_of.get(place, (place,)) for place in self.order.tolist())
         share = self.share
         found = [
@@ -112,10 +120,11 @@ class Importance:
 
         loss = added(self.loss)
         half = added((self.high - self.low) / 2)
-        groups = [tuple(np.unique(of[list(group)]).tolist()) for group in self.together]
-        together = tuple(group for group in groups if len(group) > 1)
+        group = np.full(len(names), -1)
+        for number, places in enumerate(self.together):
+            group[of[places]] = number
         low, high = loss - half, loss + half
-        return Importance(tuple(names), loss, low, high, added(self.points), together, self.rows)
+        return Importance(tuple(names), loss, low, high, added(self.points), group, self.rows)
 
     def in_parts(self, names: Sequence[str], of: np.ndarray) -> Importance:
         """The importance of the parts ``of`` these columns, which have it in equal parts."""
@@ -123,9 +132,7 @@ class Importance:
         loss, low, high, points = (
             values[of] / n_parts for values in (self.loss, self.low, self.high, self.points)
         )
-        together = [np.flatnonzero(np.isin(of, group)) for group in self.together]
-        groups = tuple(tuple(group.tolist()) for group in together)
-        return Importance(tuple(names), loss, low, high, points, groups, self.rows)
+        return Importance(tuple(names), loss, low, high, points, self.group[of], self.rows)
 
 
 def column_importance(
@@ -233,7 +240,7 @@ def measured(
     made = np.flatnonzero(np.isin(unit, used) & (np.ptp(numbers, axis=0) > 0))
     used = np.intersect1d(used, unit[made])
     loss, half, points = np.zeros((3, n_columns))
-    together: tuple[tuple[int, ...], ...] = ()
+    group = np.full(n_columns, -1)
     if len(used) and len(truth) > 2:
         spread = None
         if is_value:
@@ -245,8 +252,9 @@ def measured(
         share = weight / weight.sum()
         loss, points = found.loss @ share, found.points @ share
         half = _SURE * _standard_errors(found.loss - loss[:, None], share, groups)
-        together = tuple(tuple(group) for group in found.together)
-    return Importance(tuple(names), loss, loss - half, loss + half, points, together, rows)
+        for number, places in enumerate(found.together):
+            group[places] = number
+    return Importance(tuple(names), loss, loss - half, loss + half, points, group, rows)
 
 
 def _standard_errors(

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from covey._decisions import decided
+from covey._number_words import rough
 from covey._plain_words import one_line, reason_words, value_words
 from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
 from covey.inspection._contributions import reasons
-from covey.inspection._rows import Row
+from covey.inspection._mixing_rows import Row
 
 # How many columns are named on either side, and how many can be tried out.
 _TOP, _MOST_CURVES = 5, 6
@@ -162,7 +163,7 @@ class RowCard:
             shown = value_words(float(value))
             return shown if whole or value < 0 else f"+{shown}"
         # Adding zero makes one of minus zero.
-        return f"{100 * value:.0f} %" if whole else f"{round(100 * value, 1) + 0.0:+.1f}"
+        return rough(value) if whole else f"{round(100 * value, 1) + 0.0:+.1f}"
 
     def as_dict(self) -> dict[str, Any]:
         """The card as plain data, for JSON."""
@@ -286,7 +287,7 @@ def _unusual(asked: Row) -> list[str]:
 def _answer_words(answer: dict[str, Any]) -> str:
     """``91 % yes``, or a number."""
     if "probability" in answer:
-        return f"{100 * answer['probability']:.0f} % {value_words(answer['prediction'])}"
+        return f"{rough(answer['probability'])} {value_words(answer['prediction'])}"
     return value_words(answer["prediction"])
 
 

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from covey._blocks import quiet
+from covey._blocks import as_table, in_blocks
 from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from covey.inspection._changes import SmallestChange, WhatIf
     from covey.inspection._contributions import Contributions
+    from covey.members._roster import Roster
     from covey.reporting import Report
 
 
@@ -87,8 +88,7 @@ class Ensemble(ABC):
     A subclass is one of scikit-learn's estimators too, and its ``ClassifierMixin`` or
     ``RegressorMixin`` says which: ``class Own(Ensemble, ClassifierMixin, BaseEstimator)``. It sets
     ``fuser_`` in ``fit``, ``classes_`` where there are any, calls ``_keep_seen``, and writes
-    ``_check_rows`` and ``_predictions``; it may apply ``_by_blocks`` to blocks of rows. The
-    private methods take validated rows.
+    ``_predictions``. The private methods take validated rows.
     """
 
     classes_: Where("_classifies", Labels("C"))
@@ -104,24 +104,47 @@ class Ensemble(ABC):
 
     _classifies, _regresses = property(classifies), property(regresses)
 
-    @abstractmethod
+    # What a parameter lists, if it is members.
+    _roster: Roster | None = None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of this estimator and, if ``deep``, its members (by name) and theirs."""
+        params = super().get_params(deep=deep)
+        return params | self._roster.params() if deep and self._roster else params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator, its members (by name) or theirs (``name__x``).
+
+        A member that is set to "drop" is left out.
+        """
+        return super().set_params(**(self._roster.set_members(params) if self._roster else params))
+
     def _check_rows(self, X: Any) -> Any:
-        """Rows to predict, validated."""
+        """Rows to predict, validated; by default the table as it is, for members to read."""
+        check_is_fitted(self, "fuser_")
+        X = as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
 
     @abstractmethod
     def _predictions(self, X: Any) -> Predictions:
-        """What the members predict."""
+        """What the members predict; of a kind other than ``kind_``, if one is given."""
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        """Apply a function to all rows at once; a subclass may do it in blocks."""
-        return quiet(function)(X)
+        """Apply a function to blocks of rows."""
+        return in_blocks(function, X)
 
     def _member_values(self, X: Any) -> np.ndarray:
         """What the public method for the members' predictions returns."""
-        P = self._predictions(X)
-        if self._classifies:
-            return P.values
-        return np.where(P.known, P.values[:, :, 0], np.nan)
+        P = self._shown(X)
+        return P.values if self._classifies else np.where(P.known, P.values[:, :, 0], np.nan)
+
+    def _shown(self, X: Any) -> Predictions:
+        """Predictions; probabilities if all members have them, whatever the fuser reads."""
+        fused = getattr(self, "kind_", "probability") in ("probability", "value")
+        if fused or not all(hasattr(member, "predict_proba") for member in self.estimators_):
+            return self._predictions(X)
+        return self._predictions(X, "probability")
 
     def _fused(self, X: Any) -> np.ndarray:
         return self._bounded(self.fuser_.fuse(self._predictions(X), X))

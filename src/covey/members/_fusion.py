@@ -7,20 +7,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from covey._blocks import take_rows
+from covey._devices import returned
 from covey._models import parameters_of_rows
-from covey._state import Model, OneOf, Parameter, refuse
+from covey._state import Model, Named, OneOf, Parameter, refuse
 from covey._validation import check_flag, fitted_alone
 from covey.fusers import Fuser, Predictions
 from covey.fusers._predictions import concatenated
+from covey.members import _roster as roster
 from covey.members._ensemble import Ensemble
-from covey.members._given import Classifiers, Pairs, Regressors
-from covey.members._named import NamedMembers
-from covey.members._routing import FitParameters
+from covey.members._given import Classifiers, Pairs, Regressors, training_table_of
+from covey.members._routing import FitParameters, fit_parameters, routing_of
 from covey.members._stored import check_fuser, check_member, try_row
 
 # The method of a member by what it is to predict.
@@ -32,17 +34,20 @@ _METHODS = {
 }
 
 
-class _Fusion(NamedMembers, Ensemble):
+class _Fusion(TransformerMixin, Ensemble):
     """What both share: how members are fitted, and how the fuser learns from them."""
 
+    estimators: Parameter(members=True)
     fuser: Parameter(Fuser)
+    named_estimators_: Named("E", make=Bunch, dropped="drop")
     kind_: OneOf("probability", "score", "label", "value")
     fuser_: Model(Fuser)
 
-    __metadata_request__fit = {"unseen": UNUSED}  # noqa: RUF012
+    # What is given to fit is requested by parts; this estimator has no request of its own.
+    __metadata_request__fit = dict.fromkeys(("sample_weight", "groups", "unseen"), UNUSED)
 
     def _restored(self) -> None:
-        self.estimators_ = self._fitted_members()
+        self.estimators_ = [one for _, one in roster.kept(self.named_estimators_.items())]
         of_numbers = self._models is Regressors
         refuse("kind", "is of the other task.", (self.kind_ == "value") == of_numbers)
         for member in self.estimators_:
@@ -56,7 +61,7 @@ class _Fusion(NamedMembers, Ensemble):
             self.n_features_in_,
         )
         if self.prefit is True:
-            self._take_fitted()
+            self._roster.take_fitted(list(self.named_estimators_.values()))
         if not self.fuser_.needs_y:
             try_row(self)
 
@@ -110,8 +115,8 @@ class _Fusion(NamedMembers, Ensemble):
             then get weights only if they request them (``set_fit_request``), and a fuser gets
             them unless it is told otherwise.
         """
-        given = self._named()
-        pairs = self._kept(given)
+        given = self._roster.checked()
+        pairs = roster.kept(given)
         names = [name for name, _ in pairs]
         fuser = self._models.make_fuser(self.fuser, "fuser")
         fuser._keep_members([name for name, _ in given], names)
@@ -121,28 +126,23 @@ class _Fusion(NamedMembers, Ensemble):
                 "unseen tells on which rows fitted members were trained, but prefit=False trains "
                 "them here; set prefit=True, or leave unseen out."
             )
-        X, y, weight = self._check_training_table(X, y, sample_weight)
-        self._keep_seen(X, weight)
-        self._keep_rows(X, y, weight)
-        if self._models.noun == "regressor":
-            used = y if weight is None else y[weight > 0]
-            self._keep_y_range(used.min(), used.max(), len(used))
+        X, y, weight = training_table_of(self, self._models, X, y, sample_weight)
         if self.prefit:
             for name, member in pairs:
-                self._check_fitted(name, member)
+                roster.check_fitted(name, member, "use prefit=False")
         classes = self._models.classes(type(self).__name__, pairs, y, self.prefit)
         # What does not fit the members is refused before they are fitted, which may take long.
         fuser._check_parameters(self._models.blank(fuser, names, classes))
         if fuser.needs_X:
             fuser._features(X)
-        parameters = self._fit_parameters(weight, groups, metadata)
+        parameters = fit_parameters(self, *self._parts(), weight, groups, metadata)
         members = [member for _, member in pairs]
         if not self.prefit:
-            members = self._fit_all(pairs, X, y, parameters.members)
+            members = roster.fit_all(self, pairs, X, y, parameters.members)
         if classes is not None:
             self.classes_ = classes
         self.estimators_ = members
-        self.named_estimators_ = self._by_name(given, members)
+        self.named_estimators_ = roster.by_name(given, members)
         self.kind_ = self._models.kind_for(fuser, members, names)
         self.__dict__.pop("out_of_fold_", None)
         if fuser.learns and not self.prefit:
@@ -163,18 +163,42 @@ class _Fusion(NamedMembers, Ensemble):
         )
         return self
 
-    def _members_to_fit(self) -> Pairs:
-        return [] if self.prefit else self._kept(self._entries())
+    @property
+    def _roster(self) -> roster.Roster:
+        return roster.Roster(self, self._models)
 
-    def _parts(self) -> dict[str, Any]:
+    @property
+    def named_estimators(self) -> Bunch:
+        """The members by name, as they are given."""
+        return self._roster.named()
+
+    def _names(self) -> list[str]:
+        return [name for name, _ in roster.kept(self.named_estimators_.items())]
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata members, splitter and a fuser that learns request.
+
+        A number of folds requests groups: then none divides a group.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        members, parts = self._parts()
+        return routing_of(self, members | parts)
+
+    def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The members that are fitted, and what else is; nothing is checked."""
+        members = {} if self.prefit else dict(roster.kept(self._roster.entries()))
         try:
             fuser = self._models.make_fuser(self.fuser, "fuser")
         except ValueError:  # refused by fit
-            return {}
-        return {"fuser": fuser} if fuser.learns else {}
+            return members, {}
+        return members, {"fuser": fuser} if fuser.learns else {}
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        given = [member for _, member in self._roster.entries()]
+        tags = roster.take_tags(super().__sklearn_tags__(), given)
         try:
             fuser = self._models.make_fuser(self.fuser, "fuser")
         except (TypeError, ValueError):  # refused by fit
@@ -188,15 +212,15 @@ class _Fusion(NamedMembers, Ensemble):
         self, pairs: Pairs, X: Any, y: np.ndarray, parameters: FitParameters
     ) -> tuple[Predictions, np.ndarray]:
         """What members fitted without a row predict of it, and which rows these are."""
-        folds = self._folds(X, y, parameters.split)
-        fitted = self._fit_folds(pairs, folds, X, y, parameters.members)
+        folds = roster.member_folds(self, X, y, parameters.split)
+        fitted = roster.fit_folds(self, pairs, folds, X, y, parameters.members)
         # In a fold, a class that was never seen is one that the fold's rows lack.
         blocks = [
             self._predicted_by(members, take_rows(X, test), self.kind_)
             for (_, test), members in zip(folds, fitted, strict=True)
         ]
         # A row in several test folds counts by its first one.
-        rows, first = self._rows_held_out(folds, len(y), "the fuser learns")
+        rows, first = roster.rows_held_out(self.cv, folds, len(y), "the fuser learns")
         return concatenated(blocks).rows(first), rows
 
     def _of_unseen(
@@ -232,15 +256,42 @@ class _Fusion(NamedMembers, Ensemble):
         classes = getattr(self, "classes_", None)
         return self._models.predictions(members, self._names(), X, kind, classes)
 
-    def _predictions(self, X: Any) -> Predictions:
-        return self._predicted_by(self.estimators_, X, self.kind_)
+    def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
+        return self._predicted_by(self.estimators_, X, kind or self.kind_)
 
     def _as_columns(self, X: Any) -> np.ndarray:
         values = self._member_values(X)
         return values.reshape(len(values), -1)
 
-    def _column_names(self, input_names: np.ndarray) -> list[str]:
-        return self._names_of(getattr(self, "classes_", None))
+    def transform(self, X: Any) -> Any:
+        """What the members predict, as columns for a model that comes after.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        columns : array of shape (n_samples, n_columns)
+            ``get_feature_names_out`` names them.
+        """
+        return returned(self._by_blocks(self._as_columns, self._check_rows(X)), X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """The names of the columns that ``transform`` gives: of this class, member and class.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns of X, if it had none when this was fitted.
+
+        Returns
+        -------
+        names : ndarray of str objects
+        """
+        check_is_fitted(self, "fuser_")
+        _check_feature_names_in(self, input_features)
+        return np.array(roster.column_names(self, getattr(self, "classes_", None)), dtype=object)
 
 
 class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
@@ -305,13 +356,6 @@ class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
     """
 
     _models = Classifiers
-
-    def _member_values(self, X: Any) -> np.ndarray:
-        """Probabilities if all members have them, whatever the fuser reads."""
-        every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        return self._predicted_by(
-            self.estimators_, X, "probability" if every else self.kind_
-        ).values
 
 
 class FusionRegressor(_Fusion, RegressorMixin, BaseEstimator):

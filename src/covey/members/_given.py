@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import (
     check_consistent_length,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from covey._blocks import as_table, in_blocks
+from covey._blocks import as_table
 from covey._models import classifies, regresses
 from covey._validation import check_labels, check_one_target, check_sample_weight
 from covey.fusers import Fuser, Predictions
@@ -123,26 +122,31 @@ def _joint_classes(pairs: Pairs, y: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([labels, *known]))
 
 
-class GivenModels:
-    """A mixin for ensembles that pass tables on to their members as they are.
+def check_training_table(
+    owner: Any,
+    models: Any,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    reset: bool = True,
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Rows that models are given as they are, what to predict of them, and weights if any."""
+    X, y = as_table(X), models.check_target(y)
+    check_consistent_length(X, y)
+    validate_data(owner, X, reset=reset, skip_check_array=True)
+    weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
+    return X, y, weight
 
-    A subclass sets ``_models`` to `Classifiers` or `Regressors`.
-    """
 
-    def _check_training_table(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True
-    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        X, y = as_table(X), self._models.check_target(y)
-        check_consistent_length(X, y)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-        return X, y, weight
-
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self, "fuser_")
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
-
-    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return in_blocks(function, X)
+def training_table_of(
+    owner: Any, models: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """The same, of which an ensemble learns what is typical."""
+    X, y, weight = check_training_table(owner, models, X, y, sample_weight)
+    owner._keep_seen(X, weight)
+    owner._keep_rows(X, y, weight)
+    if models is Regressors:
+        used = y if weight is None else y[weight > 0]
+        owner._keep_y_range(used.min(), used.max(), len(used))
+    return X, y, weight

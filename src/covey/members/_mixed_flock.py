@@ -34,7 +34,7 @@ from covey.members._mixed_views import (
     mixed_table,
 )
 from covey.members._mixing import Clock, Library
-from covey.members._named import NamedParameters, is_dropped
+from covey.members._roster import Roster, is_dropped, kept
 from covey.members._searched_flock import LinearMembers, Progress, SearchedFlock
 from covey.members._stored import check_member, try_row
 from covey.members._training_rows import TrainingRows
@@ -84,7 +84,7 @@ class MixedMembers:
     _is_sparse: stored.Flag()
 
 
-class MixedFlock(NamedParameters, SearchedFlock):
+class MixedFlock(SearchedFlock):
     """What `FlockClassifier` and `FlockRegressor` share where members may be of several kinds.
 
     If all are linear, a flock is what `SearchedFlock` makes of it. Else the linear ones are a
@@ -97,7 +97,9 @@ class MixedFlock(NamedParameters, SearchedFlock):
         lambda flock: "mixed" if flock._is_mixed() else "linear",
     )
 
-    _list_name = "members"
+    @property
+    def _roster(self) -> Roster:
+        return Roster(self, self._models, "members", KINDS)
 
     # -- what files hold ----------------------------------------------------------------------
 
@@ -159,7 +161,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
             check_choice(members, "members", ("mixed", *KINDS))
             return {kind: kind for kind in (KINDS if members == "mixed" else [members])}
         self._check_names()
-        wanted = dict(self._kept(self._named()))
+        wanted = dict(kept(self._roster.checked()))
         for name, member in wanted.items():
             if (name in KINDS or isinstance(member, str)) and member != name:
                 raise ValueError(
@@ -176,15 +178,12 @@ class MixedFlock(NamedParameters, SearchedFlock):
                 "members must be 'linear', 'mixed', or a list of estimators, (name, estimator) "
                 f"pairs and names of kinds ({kinds}), got {self.members!r}."
             )
-        for name, member in self._entries():
+        for name, member in self._roster.entries():
             if isinstance(member, str) and not is_dropped(member) and member not in KINDS:
                 raise ValueError(
                     f"members has {member!r} as the member {name!r}; in a list, a text is one of "
                     f"{kinds}, or 'drop' beside a name."
                 )
-
-    def _accepts(self, member: Any) -> bool:
-        return member in KINDS if isinstance(member, str) else super()._accepts(member)
 
     def _is_mixed(self) -> bool:
         """Whether this fitted flock has members of several kinds."""

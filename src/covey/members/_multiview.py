@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey._blocks import as_table, take_columns, take_rows
+from covey._blocks import as_table, quiet, take_columns, take_rows
 from covey._core.fusion.views import order_of_queries
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, check_groups, make_folds
@@ -383,6 +383,9 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "fuser_")
         return self._check_table(X, reset=False)
 
+    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        return quiet(function)(X)
+
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         P = self._all_predictions(X, kind)
         if self.view_cost is None:
@@ -399,9 +402,8 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return views.predict_views(fitted, tables, present, self.classes_, kind or self.kind_)
 
     def _member_values(self, X: Any) -> np.ndarray:
-        """Probabilities if all members have them; NaN where a member's view is absent."""
-        every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        P = self._predictions(X, "probability" if every else None)
+        """NaN where a member's view is absent."""
+        P = self._shown(X)
         return np.where(P.known[:, :, None], P.values, np.nan)
 
     def _features(self, X: Any, fuser: Fuser) -> Any:

@@ -8,8 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from covey import _state as stored
 from covey._state import StateError, refuse
 from covey.fusers import Fuser, Predictions
+
+
+class OfTable:
+    """What all fitted models keep of their table."""
+
+    n_features_in_: stored.Whole(1, 1 << 31, letter="F")
+    feature_names_in_: stored.OrAbsent(stored.Texts("F", different=True, make=stored.names_array))
+
 
 _WHEN_TRIED = (ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
 

@@ -32,15 +32,15 @@ try:
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     import onnx
-    from covey.onnx._converters import CONVERTERS, register
-    from covey.onnx._fusers import check_encodings, check_fuser
-    from covey.onnx._graph import labels_of, thawed
-    from covey.onnx._preparation import (
+    from covey.onnx._coded_inputs import (
         coded_rows,
         column_names,
         in_front,
         preparation_of,
     )
+    from covey.onnx._converters import CONVERTERS, register
+    from covey.onnx._fusers import check_encodings, check_fuser
+    from covey.onnx._graph import labels_of, thawed
 except ModuleNotFoundError as error:
     raise ImportError(
         f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'

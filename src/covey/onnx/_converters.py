@@ -26,10 +26,10 @@ from covey.members import (
     SubsetEnsembleRegressor,
 )
 from covey.multiclass import CodeBookClassifier
+from covey.onnx._coded_inputs import preparation_of
 from covey.onnx._codes import of_code_book
 from covey.onnx._fusers import Outputs, fused_by, of_stack
 from covey.onnx._graph import Graph, labels_of, thawed
-from covey.onnx._preparation import preparation_of
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
 
 

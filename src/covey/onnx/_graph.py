@@ -21,14 +21,15 @@ from sklearn.frozen import FrozenEstimator
 
 import onnx
 from covey._core.basis import Basis
-from covey.onnx._preparation import preparation_of, prepared
+from covey._core.limits import LARGEST
+from covey.onnx._coded_inputs import preparation_of, prepared
 
 # Since this version a softmax is along one axis, and sums take their axes as an input.
 _OLDEST_OPSET = 13
 # Since this one the least and the greatest do, too.
 _AXES_AS_INPUT = 18
 # Products are no larger than this, or they would have no difference.
-_LARGEST = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e200}
+_LARGEST = {np.dtype(np.float32): 1e30, np.dtype(np.float64): LARGEST}
 
 
 def labels_of(classes: Any, who: str = "The model") -> np.ndarray:
@@ -64,7 +65,7 @@ class Graph:
         self.scope, self.operator, self.container = scope, operator, container
         self.mean: np.ndarray | None = None
         self.scale: np.ndarray | None = None
-        self._columns: dict[int, Columns] = {}
+        self._columns: dict[int, GraphColumns] = {}
         double = guess_proto_type(operator.inputs[0].type) == onnx.TensorProto.DOUBLE
         self.dtype = np.dtype(np.float64 if double else np.float32)
         self._proto = onnx.TensorProto.DOUBLE if double else onnx.TensorProto.FLOAT
@@ -109,10 +110,10 @@ class Graph:
         self.container.add_initializer(name, proto, list(values.shape), listed)
         return name
 
-    def columns(self, basis: Basis) -> Columns:
+    def columns(self, basis: Basis) -> GraphColumns:
         """The columns of a basis; made once for each."""
         if id(basis) not in self._columns:
-            self._columns[id(basis)] = Columns(self, basis, self.mean, self.scale)
+            self._columns[id(basis)] = GraphColumns(self, basis, self.mean, self.scale)
         return self._columns[id(basis)]
 
     def centered(self, values: str, mean: np.ndarray, rise: np.ndarray) -> str:
@@ -203,7 +204,7 @@ class Graph:
         return self.node("Where", some, self.node("Div", mass, divisor), fallback)
 
 
-class Columns:
+class GraphColumns:
     """What members see of the rows, in units that single precision is good at.
 
     A column is ``factor`` times what is in the graph plus ``shift``, with both as the graph has

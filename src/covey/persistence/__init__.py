@@ -26,14 +26,14 @@ import covey
 from covey._files import write_file
 from covey._validation import check_number
 from covey.persistence._archive import Contents, archive_of, opened, write_archive
-from covey.persistence._errors import (
+from covey.persistence._nodes import Node, Source
+from covey.persistence._refusals import (
     DamagedError,
     ModelFileError,
     NotCoveredError,
     OutOfRangeError,
     damaged,
 )
-from covey.persistence._reading import Node, Source
 from covey.persistence._registry import (
     read_model,
     reader_by_hand,
@@ -41,7 +41,7 @@ from covey.persistence._registry import (
     writer_by_hand,
 )
 from covey.persistence._trusted import SKOPS_ENTRY, dumps_trusted, loads_trusted, trusted_types
-from covey.persistence._writing import Writer
+from covey.persistence._writer import Writer
 
 __all__ = ["ModelFileError", "load", "save", "trusted_types"]
 

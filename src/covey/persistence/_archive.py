@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from covey.persistence._errors import ModelFileError, damaged, out_of_range
+from covey.persistence._refusals import ModelFileError, damaged, out_of_range
 
 DOCUMENT = "model.json"
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from covey.persistence._errors import damaged
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer, plain
+from covey.persistence._nodes import Node
+from covey.persistence._writer import Writer, plain
 from covey.tables._encoders import (
     DATE_PARTS,
     ISO,

@@ -15,17 +15,14 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, SVR
 
-from covey.members._stored import check_names
-from covey.persistence._errors import NotCoveredError
-from covey.persistence._features import read_features, write_features
+from covey._core.limits import FAR
+from covey._state import Sizes
+from covey.members._stored import OfTable, check_names
 from covey.persistence._formats import estimator_format
-from covey.persistence._reading import Node
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError
 from covey.persistence._stand_ins import check_classes, classes_of, stand_in
-from covey.persistence._writing import Writer
-
-# Squared distances, and sums of coefficients, stay finite.
-_FARTHEST = 1e100
-
+from covey.persistence._writer import Writer
 
 # -- machines -------------------------------------------------------------------------------------
 
@@ -40,7 +37,7 @@ def _write_machine(model: Any, out: Writer) -> dict[str, Any]:
     if model._sparse:
         raise NotCoveredError(f"a {type(model).__name__} of sparse rows")
     return {
-        **write_features(model, out),
+        **out.fields(model, OfTable),
         "classes": out.labels(getattr(model, "classes_", None)),
         "support": out.array(model.support_.astype(np.int64), "whole"),
         "vectors": out.array(model.support_vectors_),
@@ -58,9 +55,7 @@ def _read_machine(model: Any, node: Node) -> None:
     n_classes = 2 if classes is None else len(classes)
     n_pairs = n_classes * (n_classes - 1) // 2
     # The file has this many numbers, so that the stand-in is no more work than the file is long.
-    intercept = node.array(
-        "intercept", (n_pairs if cls is SVC else 1,), low=-_FARTHEST, high=_FARTHEST
-    )
+    intercept = node.array("intercept", (n_pairs if cls is SVC else 1,), low=-FAR, high=FAR)
     with stand_in(model, classes):
         _replace_vectors(model, intercept, n_classes, node)
     known = cls is SVR or model.decision_function_shape in ("ovr", "ovo")
@@ -69,8 +64,9 @@ def _read_machine(model: Any, node: Node) -> None:
 
 def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: Node) -> None:
     cls = type(model)
-    n_features = read_features(model, node)
-    vectors = node.array("vectors", (None, n_features), low=-_FARTHEST, high=_FARTHEST)
+    node.fields(OfTable, Sizes(model))
+    n_features = model.n_features_in_
+    vectors = node.array("vectors", (None, n_features), low=-FAR, high=FAR)
     n_vectors = len(vectors)
     n_rows = node.whole("n_rows", 1, 2**31 - 1)
     support = node.array("support", (n_vectors,), "whole", low=0, high=n_rows - 1)
@@ -79,7 +75,7 @@ def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: No
     fits = total == n_vectors and (cls is SVC or counts[0] == counts[1])
     node.check(fits, "n_support", "are not those of the vectors.")
     shape = (n_classes - 1, n_vectors)
-    dual = node.array("dual_coef", shape, low=-_FARTHEST, high=_FARTHEST)
+    dual = node.array("dual_coef", shape, low=-FAR, high=FAR)
     n_iter = node.array("n_iter", (len(intercept),), "whole", low=0)
     model.support_, model.support_vectors_ = support.astype(np.int32), vectors
     model._n_support = counts.astype(np.int32)
@@ -88,7 +84,7 @@ def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: No
     flipped = cls is SVC and n_classes == 2
     model.dual_coef_ = -dual if flipped else dual
     model.intercept_ = -intercept if flipped else intercept
-    model._gamma = node.number("gamma", 0.0, _FARTHEST)
+    model._gamma = node.number("gamma", 0.0, FAR)
     model.shape_fit_ = (n_rows, n_features)
     model._num_iter = n_iter.astype(np.int32)
     model.n_iter_ = model._num_iter if cls is SVC else int(n_iter[0])
@@ -104,31 +100,33 @@ def _why_not_calibrated(model: CalibratedClassifierCV) -> str | None:
 def _write_calibrated(model: CalibratedClassifierCV, out: Writer) -> dict[str, Any]:
     check_classes(model)
     return {
-        **write_features(model, out),
+        **out.fields(model, OfTable),
         "classes": out.labels(model.classes_),
         "models": out.models(one.estimator for one in model.calibrated_classifiers_),
-        "sigmoids": [
-            out.array(np.array([[each.a_, each.b_] for each in one.calibrators]))
-            for one in model.calibrated_classifiers_
-        ],
+        "sigmoids": out.array(
+            [
+                [[each.a_, each.b_] for each in one.calibrators]
+                for one in model.calibrated_classifiers_
+            ]
+        ),
     }
 
 
 def _read_calibrated(model: CalibratedClassifierCV, node: Node) -> None:
     classes = classes_of(model, node)
     with stand_in(model, classes, estimator=GaussianNB(), cv=2, ensemble=False):
-        n_features = read_features(model, node)
+        node.fields(OfTable, Sizes(model))
         models = node.models("models")
         node.check(models, "models", "are missing.")
         (one,) = model.calibrated_classifiers_
         calibrated = []
-        for place, (fitted, sigmoids) in enumerate(
-            zip(models, node.arrays("sigmoids", len(models), (None, 2)), strict=True)
-        ):
+        n_sigmoids = 1 if len(classes) == 2 else len(classes)
+        shape = (len(models), n_sigmoids, 2)
+        every = node.array("sigmoids", shape, low=-FAR, high=FAR).tolist()
+        for place, (fitted, sigmoids) in enumerate(zip(models, every, strict=True)):
             own = getattr(fitted, "classes_", np.empty(0))
             width = getattr(fitted, "n_features_in_", None)
-            proper = np.array_equal(own, classes) and width == n_features
-            proper = proper and len(sigmoids) == (1 if len(classes) == 2 else len(classes))
+            proper = np.array_equal(own, classes) and width == model.n_features_in_
             node.check(proper, f"models.{place}", "does not fit the classes.")
             check_names(model, fitted)
             made = copy(one)

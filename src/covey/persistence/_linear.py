@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covey import _state as stored
 from covey._models import classifies, regresses
-from covey._state import names_array, refuse
-from covey.members._stored import check_names
+from covey._state import refuse
+from covey.members._stored import OfTable, check_names
 from covey.persistence._formats import declared_format
 
 # Squared distances in units of the variance stay finite.
@@ -25,14 +27,7 @@ _FARTHEST = 1e90
 _NARROWEST = 1e-90
 
 
-class _OfTable:
-    """What all fitted models keep of their table."""
-
-    n_features_in_: stored.Whole(1, 1 << 31, letter="F")
-    feature_names_in_: stored.OrAbsent(stored.Texts("F", different=True, make=names_array))
-
-
-class _Logistic(_OfTable):
+class _Logistic(OfTable):
     classes_: stored.Labels("C", 2)
     coef_: stored.Array("R F")
     intercept_: stored.Array("R")
@@ -44,7 +39,7 @@ class _Logistic(_OfTable):
         refuse("coef", "has not one row a class.", fits)
 
 
-class _Line(_OfTable):
+class _Line(OfTable):
     coef_: stored.Array("F")
     intercept_: stored.Number()
     alpha_: stored.OrAbsent(stored.Number())  # the penalty that cross-validation has chosen
@@ -55,7 +50,7 @@ class _Line(_OfTable):
         return "of several outputs" if several else None
 
 
-class _Gaussian(_OfTable):
+class _Gaussian(OfTable):
     classes_: stored.Labels("C")
     theta_: stored.Array("C F", -_FARTHEST, _FARTHEST)
     var_: stored.Array("C F", _NARROWEST, _FARTHEST)
@@ -64,7 +59,7 @@ class _Gaussian(_OfTable):
     epsilon_: stored.Number(0)
 
 
-class _Multinomial(_OfTable):
+class _Multinomial(OfTable):
     classes_: stored.Labels("C")
     class_log_prior_: stored.Array("C", high=1e-9)
     feature_log_prob_: stored.Array("C F", high=1e-9)
@@ -95,7 +90,7 @@ class _Targets:
             self.classes_ = [target.classes_ for target in targets]
 
 
-class _Scaler(_OfTable):
+class _Scaler(OfTable):
     mean_: stored.OrNone(stored.Array("F"))
     var_: stored.OrNone(stored.Array("F", low=0))
     scale_: stored.OrNone(stored.Array("F", low=1e-200))
@@ -110,6 +105,22 @@ class _Scaler(_OfTable):
         refuse("n_samples_seen", "are no counts.", fits and (seen >= 0).all())
 
 
+class _Frozen:
+    estimator: stored.Model(BaseEstimator)
+
+
+class _Pipeline:
+    steps: stored.As(stored.Named("S"), dict, lambda models: list(models.items()))
+
+    def _restored(self: Any) -> None:
+        *before, last = (step for _, step in self.steps)
+        proper = all(hasattr(step, "transform") for step in before) and hasattr(last, "fit")
+        refuse("steps", "are not those of a pipeline.", proper)
+        widths = {getattr(step, "n_features_in_", None) for _, step in self.steps}
+        # Steps are as wide as what they are given: those in files keep the number of columns.
+        refuse("steps", "do not fit each other.", len(widths) == 1)
+
+
 FORMATS = {
     cls.__name__: declared_format(cls, holder)
     for holder, classes in {
@@ -119,6 +130,8 @@ FORMATS = {
         _Multinomial: (MultinomialNB,),
         _Targets: (MultiOutputClassifier, MultiOutputRegressor),
         _Scaler: (StandardScaler,),
+        _Frozen: (FrozenEstimator,),
+        _Pipeline: (Pipeline,),
     }.items()
     for cls in classes
 }

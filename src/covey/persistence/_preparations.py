@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from covey.persistence._encoders import read_encoder, write_encoder
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer
+from covey.persistence._nodes import Node
+from covey.persistence._writer import Writer
 from covey.tables._preparation import Preparation
 from covey.tables._reading import Reading
 

@@ -13,16 +13,16 @@ from typing import Any
 from covey._state import StateError
 from covey.evaluation import Evaluation
 from covey.inspection._ranking import decision_of
-from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import Format, declared_format
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer, plain
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError
+from covey.persistence._writer import Writer, plain
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
 _DECLARED = {
     "covey.fusers": (
-        "And Borda DynamicSelection Gate GreedySelection KOfN LastStage LinearStacking Majority "
-        "Max Mean Median Min Or Oracle Product SingleBest Stacking StaticSelection "
+        "Borda DynamicSelection Gate GreedySelection KOfN LastStage LinearStacking Majority "
+        "Max Mean Median Min Oracle Product SingleBest Stacking StaticSelection "
         "TrimmedMean WeightedMedian"
     ),
     "covey.members": (
@@ -37,11 +37,10 @@ _DECLARED = {
 _HOMES = {
     "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": (
-        "GaussianNB LinearRegression LogisticRegression MultiOutputClassifier "
-        "MultiOutputRegressor MultinomialNB Ridge RidgeCV StandardScaler"
+        "FrozenEstimator GaussianNB LinearRegression LogisticRegression MultiOutputClassifier "
+        "MultiOutputRegressor MultinomialNB Pipeline Ridge RidgeCV StandardScaler"
     ),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_pipelines": "FrozenEstimator Pipeline",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
         "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
@@ -56,7 +55,6 @@ HOMES = {
 }
 # Classes within models whose functions are written by hand.
 _BY_HAND = {
-    "Importance": "_importance",
     "Preparation": "_preparations",
     "SeenColumns": "_seen",
 }

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer, plain
+from covey.persistence._nodes import Node
+from covey.persistence._writer import Writer, plain
 from covey.tables._columns import feature_names
 from covey.tables._seen_columns import MOST_KEPT, MOST_WORDS, SHARES, SeenColumn, SeenColumns
 

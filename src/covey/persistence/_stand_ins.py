@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from covey.members._stored import try_row
-from covey.persistence._errors import NotCoveredError
-from covey.persistence._reading import Node
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError
 
 _ROWS_OF_A_CLASS = 2
 # A stand-in for more classes takes longer to fit than a file should keep its reader busy.

@@ -27,12 +27,14 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
-from covey.persistence._errors import NotCoveredError
-from covey.persistence._features import read_features, write_features
+from covey._core.limits import FAR
+from covey._state import Sizes
+from covey.members._stored import OfTable
 from covey.persistence._formats import estimator_format
-from covey.persistence._reading import Node
+from covey.persistence._nodes import Node
+from covey.persistence._refusals import NotCoveredError
 from covey.persistence._stand_ins import check_classes, classes_of, stand_in
-from covey.persistence._writing import Writer
+from covey.persistence._writer import Writer
 
 _LEAF = -1
 _UNUSED = -2
@@ -62,8 +64,6 @@ _OF_BOOSTING = {
 }
 # Of boosting with categories, which have bit sets and are not held.
 _OF_CATEGORIES = ("is_categorical", "bitset_idx")
-# Sums of so many leaves stay finite.
-_LARGEST_LEAF = 1e100
 _LARGEST_COUNT = 2**31
 
 
@@ -142,7 +142,7 @@ def _write_forest(model: Any, out: Writer) -> dict[str, Any]:
         raise NotCoveredError("trees of an unknown version of scikit-learn")
     nodes = [state["nodes"] for state in states]
     return {
-        **write_features(model, out),
+        **out.fields(model, OfTable),
         "classes": out.labels(getattr(model, "classes_", None)),
         "max_features": int(trees[0].max_features_),
         **_write_nodes(nodes, _OF_NODES, "feature", model.n_features_in_, out),
@@ -158,7 +158,8 @@ def _read_forest(model: Any, node: Node) -> None:
 
 
 def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node: Node) -> None:
-    n_features = read_features(model, node)
+    node.fields(OfTable, Sizes(model))
+    n_features = model.n_features_in_
     first = _trees_of(model)[0]
     first.n_features_in_ = n_features
     first.max_features_ = node.whole("max_features", 1, n_features)
@@ -176,7 +177,7 @@ def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node
     node.check((weights > 0).all(), "weighted_n_node_samples", "are not positive.")
     node.check(columns["missing_go_to_left"].max(initial=0) <= 1, "missing_go_to_left", "is none.")
     n_values = 1 if classes is None else len(classes)
-    values = node.array("values", (len(leaf), n_values), low=-_LARGEST_LEAF, high=_LARGEST_LEAF)
+    values = node.array("values", (len(leaf), n_values), low=-FAR, high=FAR)
     if classes is not None:
         shares = (values >= 0).all() and np.allclose(values.sum(axis=1), 1.0, atol=1e-6)
         node.check(shares, "values", "are no probabilities.")
@@ -209,12 +210,15 @@ def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node
 
 
 def _depth(nodes: np.ndarray) -> int:
-    depth, level = -1, np.zeros(1, dtype=np.int64)
-    while level.size:
-        inner = level[nodes["left_child"][level] != _LEAF]
-        level = np.concatenate([nodes["left_child"][inner], nodes["right_child"][inner]])
-        depth += 1
-    return depth
+    # How far up the way from each node is known, and what stands there: twice as far each time.
+    above, depth = np.zeros((2, len(nodes)), dtype=np.int64)
+    inner = np.flatnonzero(nodes["left_child"] != _LEAF)
+    for side in ("left_child", "right_child"):
+        above[nodes[side][inner]], depth[nodes[side][inner]] = inner, 1
+    while above.any():
+        depth += depth[above]
+        above = above[above]
+    return int(depth.max())
 
 
 # -- histogram boosting ---------------------------------------------------------------------------
@@ -228,7 +232,7 @@ def _write_boosting(model: Any, out: Writer) -> dict[str, Any]:
     if unknown or getattr(model, "is_categorical_", None) is not None:
         raise NotCoveredError(f"a {type(model).__name__} of columns that are categories")
     return {
-        **write_features(model, out),
+        **out.fields(model, OfTable),
         "classes": out.labels(getattr(model, "classes_", None)),
         "baseline": out.array(model._baseline_prediction),
         "train_score": out.array(model.train_score_),
@@ -247,11 +251,10 @@ def _read_boosting(model: Any, node: Node) -> None:
 
 
 def _replace_stages(model: Any, node: Node) -> None:
-    n_features = read_features(model, node)
+    node.fields(OfTable, Sizes(model))
+    n_features = model.n_features_in_
     shape = np.shape(model._baseline_prediction)
-    model._baseline_prediction = node.array(
-        "baseline", shape, low=-_LARGEST_LEAF, high=_LARGEST_LEAF
-    )
+    model._baseline_prediction = node.array("baseline", shape, low=-FAR, high=FAR)
     for name in ("train_score", "validation_score"):
         setattr(model, f"{name}_", node.array(name, (None,), nan=True, infinite=True))
     model.do_early_stopping_ = node.flag("early_stopping")
@@ -267,7 +270,7 @@ def _replace_stages(model: Any, node: Node) -> None:
         inside = not column.size or (column.min() >= 0 and column.max() <= largest)
         node.check(inside, name, "is out of range.")
     largest = np.abs(columns["value"]).max(initial=0)
-    node.check_range(largest <= _LARGEST_LEAF, "value", "is too large.")
+    node.check_range(largest <= FAR, "value", "is too large.")
     ((first, *_), *_) = model._predictors
     nodes = np.zeros(len(leaf), dtype=first.nodes.dtype)
     node.check(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from covey.persistence._errors import ModelFileError
+from covey.persistence._refusals import ModelFileError
 
 # The entry by which such a file is known.
 SKOPS_ENTRY = "schema.json"

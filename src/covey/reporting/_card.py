@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -217,14 +216,9 @@ def _use(model: Any, title: str) -> str:
 
 def _fenced(text: str, language: str) -> str:
     # A name in the text may hold a fence of its own.
-    longest = max((len(found) for found in _runs(str(text))), default=0)
+    longest = max(map(len, re.findall("`+", str(text))), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
-
-
-def _runs(text: str) -> Iterator[str]:
-    """Runs of back quotes."""
-    return (found.group() for found in re.finditer("`+", text))
 
 
 def _plain(text: str) -> str:

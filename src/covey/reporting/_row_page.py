@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from covey import __version__
+from covey._number_words import rough
 from covey._plain_words import reason_words, value_words
 from covey._templates import Markup, environment
 from covey.inspection._changes import Curve
@@ -98,7 +99,7 @@ def _slider(card: RowCard, curve: Curve) -> dict[str, Any]:
     else:
         labels = list(card.classes)
         heights = answers[:, labels.index(card.record["prediction"])]
-        said = [f"{100 * one.max():.0f} % {value_words(labels[one.argmax()])}" for one in answers]
+        said = [f"{rough(one.max())} {value_words(labels[one.argmax()])}" for one in answers]
     share = (heights - low) / (high - low) if high > low else np.full(len(heights), 0.5)
     shown = {
         "values": [value_words(one) for one in curve.values],

@@ -203,7 +203,7 @@ def _parts(one: Evaluation) -> Markup | None:
     show = sentences.show_output(one)
     items = [
         Bar(
-            f"{part.column}: {_brief(part.words)}",
+            f"{part.column}: {part.words.removeprefix('is ')}",
             part.error,
             f"elsewhere {show(part.elsewhere)}",
         )
@@ -218,13 +218,6 @@ def _parts(one: Evaluation) -> Markup | None:
         title="Where rows are worse than elsewhere",
         description=described((item.name, f"{show(item.value)}, {item.note}") for item in items),
     )
-
-
-def _brief(words: str) -> str:
-    """The words of a part, where there is little room."""
-    words = words.removeprefix("is ")
-    between = words.removeprefix("between ")
-    return words if between == words else between.replace(" and ", " to ")
 
 
 def threshold(one: Evaluation) -> dict | None:
@@ -437,11 +430,7 @@ def members(one: Evaluation) -> dict | None:
                 "of the decision",
                 written=True,
             )
-    weights: dict[str, float] = {}
-    for member in shown:
-        for column, weight in member.looks_at:
-            weights[column] = weights.get(column, 0.0) + member.share * weight
-    features = sorted(weights, key=lambda column: -weights[column])[:_MOST_FEATURES]
+    features = found.looked_at[:_MOST_FEATURES]
     looks_at = None
     if len(shown) > 1 and len(features) > 1:
         table = [
@@ -559,7 +548,7 @@ def calibration(one: Evaluation) -> dict | None:
     """Whether probabilities can be believed."""
     if not one.calibration or one.own is None:
         return None
-    bins, n_rows = one.calibration, sum(each.rows for each in one.calibration)
+    bins = one.calibration
     drawing = draw.reliability(
         "calibration-bins",
         bins,
@@ -569,7 +558,6 @@ def calibration(one: Evaluation) -> dict | None:
             for b in bins
         ),
     )
-    gap = sum(b.rows * abs(b.found.value - b.expected) for b in bins) / n_rows
     rows = [
         [
             "Log-loss",
@@ -581,7 +569,11 @@ def calibration(one: Evaluation) -> dict | None:
             number(one.own.get("brier").value),
             "mean squared distance from the truth, 0 to 2",
         ],
-        ["Calibration error", percent(gap), "mean gap between the dots and the line"],
+        [
+            "Calibration error",
+            percent(one.calibration_error),
+            "mean gap between the dots and the line",
+        ],
     ]
     what = "the predicted class" if one.rare is None else sentences.subject(one, one.rare)
     return {"drawing": drawing, "rows": rows, "what": what}

@@ -14,7 +14,7 @@ from covey._models import fit_member
 from covey._validation import check_number
 from covey.fusers import Fuser
 from covey.fusers._outputs import member_output
-from covey.rivals._learners import RivalOfLearners
+from covey.rivals._learners import Rival
 from covey.tables._columns import column_positions
 
 # What a probability of zero counts as before it is inverted.
@@ -24,7 +24,7 @@ SMALL_PROBABILITY = 1e-6
 _NUMERIC, _NOMINAL, _LABELS, _MEMBER_SEED = range(4)
 
 
-class DecorateClassifier(RivalOfLearners):
+class DecorateClassifier(Rival):
     """An ensemble that is kept diverse by artificial training examples (DECORATE).
 
     The first member is trained on the data. Each further one is trained on the data and on

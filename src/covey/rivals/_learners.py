@@ -28,10 +28,12 @@ _HELD_OUT = 0.1
 class Rival(Ensemble, ClassifierMixin, BaseEstimator):
     """An ensemble to compare with: it grows members on arrays, and fuses them by ``fuser``.
 
-    A subclass writes ``_check_parameters``, ``_grow`` and ``_predictions``.
+    A subclass writes ``_check_parameters`` and ``_grow``. Its members are copies of ``estimator``,
+    where None is ``_default``, or it writes ``_predictions`` too.
     """
 
     n_jobs: int | None = None
+    _default: Any = None
     _has_folds = False  # whether groups of rows matter to it
 
     @abstractmethod
@@ -107,11 +109,7 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-
-class RivalOfLearners(Rival):
-    """An ensemble to compare with, of copies of ``estimator``; None is ``_default``."""
-
-    _default: Any
+    # -- copies of a learner ------------------------------------------------------------------
 
     def _learner(self):
         return self._default() if self.estimator is None else self.estimator
@@ -145,8 +143,3 @@ class RivalOfLearners(Rival):
             for k, member in enumerate(self.estimators_)
         ]
         return gather(outputs, self.classes_, names, kind)
-
-    def _member_values(self, X):
-        """Probabilities if members have them, whatever the fuser reads."""
-        every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        return self._predictions(X, "probability" if every else None).values

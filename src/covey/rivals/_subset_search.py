@@ -19,7 +19,7 @@ from covey._models import fit_member
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser
 from covey.fusers._outputs import member_output
-from covey.rivals._learners import RivalOfLearners
+from covey.rivals._learners import Rival
 
 # Rounding decides nothing: accuracies are known to so many decimals, and a gain is more than
 # what that may move two of them apart.
@@ -33,7 +33,7 @@ _ORDER, _PAIRS, _CROSSING, _CATACLYSM = range(4)
 _DIVERGENCE = 0.35
 
 
-class SubsetSearchClassifier(RivalOfLearners):
+class SubsetSearchClassifier(Rival):
     """An ensemble on feature subsets, each found by fitting a model on every candidate.
 
     A member is a model on a subset of the features, and a subset is as good as the accuracy of

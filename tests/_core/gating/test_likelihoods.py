@@ -92,6 +92,26 @@ def test_one_member_under_a_squared_loss_is_ridge():
         assert_allclose(b[run, 0, 0], w @ y - w @ X @ expected, atol=1e-7)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_row_that_every_member_rules_out_still_has_a_direction(n_classes, dtype):
+    likelihood = ClassLikelihood(class_blocks(np.ones(n_classes, dtype=int)))
+    logits = np.zeros((2, n_classes, 1, n_classes), dtype=dtype)
+    logits[:, np.arange(n_classes), 0, np.arange(n_classes)] = -1e5
+    gates = np.full((2, 1, n_classes), 0.5, dtype=dtype)
+    weight = np.ones((1, n_classes), dtype=dtype)
+    for given in (logits, contrast(logits, 1)) if n_classes == 2 else (logits,):
+        value, slopes, by_gates = likelihood.value_and_slopes(
+            given.copy(), gates, weight, "linear", False
+        )
+        assert np.isfinite(value).all()
+        assert np.isfinite(by_gates).all()
+        found = of_two_classes(slopes, 1) if slopes.shape[1] < n_classes else slopes
+        # All of the row's weight draws the members, half and half, to its class.
+        assert_allclose(np.einsum("kcrc->kc", found), 0.5, rtol=1e-5)
+    assert_allclose(likelihood.losses(np.array([0.0, 0.5, 1.0])), [36.04365, np.log(2), 0.0])
+
+
 @pytest.mark.parametrize("pool", ["linear", "log"])
 @pytest.mark.parametrize("size", [1.0, 300.0])
 def test_the_contrast_of_two_classes_is_all_that_members_are_fitted_by(pool, size):

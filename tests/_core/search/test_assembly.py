@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.basis import Basis
-from covey._core.gating.gate import Groups
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.search.assembly import assembled
-from covey._core.search.bases import ScaledBasis
 from covey._core.search.plan import Family, Group
 from tests._core.bases import ramps_of
 
@@ -43,11 +41,7 @@ def group(rng, bases, family, sees):
 
 
 def importance_of(X):
-    def importance(basis, coef, intercept, sizes, weights):
-        gates = Groups(basis, coef, intercept, sizes, ["linear"] * len(sizes), weights)
-        return gates.importance(X).mean(axis=1)
-
-    return importance
+    return lambda groups: groups.importance(X).mean(axis=1)
 
 
 def test_members_on_one_basis_predict_what_each_did_on_its_own(table):
@@ -77,8 +71,25 @@ def test_a_member_that_hardly_matters_is_dropped_unless_it_is_the_last_of_its_gr
     rng, X, bases = table
     two = group(rng, bases, Family("features", 2, (0.1,)), [0])
     two.gate_intercept[1] = -9.0  # a gate of about 0.0001
+    two.gate[:, 1:] = 1e-3
     alone = group(rng, bases, Family("features", 1, (0.1,)), [0])
     flock = assembled([(0.999, two), (0.001, alone)], bases, {}, importance_of(X))
     assert_array_equal(flock.sizes, [1, 1])
     assert_allclose(flock.coef[0], two.theta[0] / bases["features"].scale)
     assert_allclose(flock.shares, [0.999, 0.001])
+    # Who is left alone has no gate, which sees no column and has no terms.
+    assert not flock.gate_coef.any()
+    assert not flock.gate_intercept.any()
+    assert not flock.gate_support.any()
+    assert flock.n_terms == 2
+
+
+def test_columns_of_members_and_of_gates_are_terms_unless_they_have_no_meaning(table):
+    rng, X, bases = table
+    two = group(rng, bases, Family("ramps", 2, (0.1,)), [0, 4, 5])
+    bases["ramps"].usable[5] = False
+    two.gate[0, [1, 2]] = 0.5
+    flock = assembled([(1.0, two)], bases, {}, importance_of(X))
+    assert flock.n_terms == 2 * 2 + 2
+    assert flock.support.tolist() == [[True, False, False]] * 2
+    assert flock.gate_support.tolist() == [[False, True, True]]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.cross_fit import Contest
 from covey._core.search.plan import Candidate, Family
@@ -18,7 +18,8 @@ def contest():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 4))
     block = SearchBlock(X, ClassTarget((X[:, 0] > 0).astype(np.int64), 2), np.ones(200))
-    block.standardize("features", Basis.plain(4), np.zeros(4), np.ones(4), np.ones(4, dtype=bool))
+    plain = ScaledBasis(Basis.plain(4), np.zeros(4), np.ones(4), np.ones(4, dtype=bool))
+    block.standardize("features", plain)
     rows = np.arange(200)
     block.set_folds([(rows[::2], rows[1::2]), (rows[1::2], rows[::2])], 1)
     table = SearchInMemory([block])
@@ -28,14 +29,14 @@ def contest():
 
 
 def walked(contest, steepness, sizes=(4, 3, 2, 1)):
-    """How many points of a path are walked, of these features, by lines of a steepness."""
+    """How many points of a path are walked, of these features, by lines of this steepness."""
     points = [Candidate(LINE, 1.0, size, size) for size in sizes]
     contest.begin(points)
     theta = np.zeros((2, 1, 2, 4))
-    theta[:, 0, 1, 0] = steepness
     parts = theta, np.zeros((2, 1, 2)), np.zeros((2, 1, 4)), np.zeros((2, 1))
     kind = Kind("features", "features", "linear", folds=True, single=False)
-    for place in range(len(points)):
+    for place, steep in enumerate(np.broadcast_to(steepness, len(points))):
+        theta[:, 0, 1, 0] = steep
         if contest.hold_out(kind, np.full(2, place), FOLDS, parts).all():
             break
     contest.end()
@@ -56,6 +57,13 @@ def test_a_path_is_compared_with_none_of_more_features(contest):
     # Once is not enough, and it counts only in a row.
     assert walked(contest, 0.5, (8, 9, 7, 10)) == 4
     assert walked(contest, 0.5, (9, 8, 7, 6)) == 3
+
+
+def test_a_path_ends_that_is_far_above_its_own_best_point(contest):
+    assert walked(contest, [5.0, 4.9, -5.0, 5.0]) == 3
+    # It is the best that counts, not the first.
+    assert walked(contest, [1.0, 6.0, 1.0, 6.0], (9, 8, 7, 6)) == 3
+    assert walked(contest, [1.0, 2.0, 3.0, 2.9], (13, 12, 11, 10)) == 4
 
 
 def test_all_paths_are_walked_to_their_end_where_few_terms_are_wanted(contest):

@@ -12,7 +12,7 @@ import covey._core.gating.gate as gate
 import covey._core.search.cross_fit as cross_fit_module
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns
 from covey._core.search.block import SearchBlock
 from covey._core.search.cross_fit import CrossFit, Stage
@@ -40,7 +40,7 @@ def cross_fit(
     parts=None,
     n_restarts=1,
     sizes=(4,),
-    ends_early=False,
+    most_terms=1e9,  # with any limit all paths are walked to their end
     starts=None,
     factor=1.0,
     **how,
@@ -49,7 +49,7 @@ def cross_fit(
     parts = all_parts if parts is None else parts
     block = SearchBlock(columns.T, ClassTarget(codes, 3), weight)
     nothing = np.zeros(4), np.ones(4), np.ones(4, dtype=bool)
-    block.standardize("features", Basis.plain(4), *nothing)
+    block.standardize("features", ScaledBasis(Basis.plain(4), *nothing))
     block.set_folds(parts, n_restarts)
     rows = SearchInMemory([block])
     n_runs = len(parts) + n_restarts
@@ -75,7 +75,7 @@ def cross_fit(
         flip_probability=0.1,
         seed=1,
         most_features=4,
-        most_terms=np.inf if ends_early else 1e9,
+        most_terms=most_terms,
         **how,
     )
     return CrossFit(
@@ -152,14 +152,23 @@ def test_a_path_ends_where_fewer_features_are_hopeless(table, monkeypatch):
     assert [one.size for one in whole.candidates] == [4, 2, 1] * 2
     # Now every point that is worse than the first one is hopeless.
     monkeypatch.setattr(cross_fit_module, "_FAR", -1e9)
-    short = cross_fit(table, sizes=(4, 2, 1), ends_early=True)
+    short = cross_fit(table, sizes=(4, 2, 1), most_terms=np.inf)
     first = held_out(short, family)
     assert [one.size for one in short.candidates] == [4, 4]
     assert_allclose(first, every[[0, 3]], atol=1e-6)
     # And here none is.
     monkeypatch.setattr(cross_fit_module, "_FAR", 1e9)
-    long = cross_fit(table, sizes=(4, 2, 1), ends_early=True)
+    long = cross_fit(table, sizes=(4, 2, 1), most_terms=np.inf)
     assert_allclose(held_out(long, family), every, atol=1e-6)
+
+
+@pytest.mark.parametrize("most_terms", [np.inf, 7])
+def test_where_few_terms_are_wanted_no_path_ends_early(table, monkeypatch, most_terms):
+    """What is within the limit may have to be worse than what is not."""
+    monkeypatch.setattr(cross_fit_module, "_FAR", -1e9)
+    fits = cross_fit(table, sizes=(4, 2, 1), most_terms=most_terms)
+    held_out(fits, Family("features", 3, (1e-3,)))
+    assert [one.size for one in fits.candidates] == ([4] if most_terms == np.inf else [4, 2, 1])
 
 
 def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch):
@@ -169,7 +178,7 @@ def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch)
     every = held_out(whole, family)
     # Every path is worse now than that of the member alone.
     monkeypatch.setattr(cross_fit_module, "_WORSE", -1e9)
-    short = cross_fit(table, sizes=(4, 3, 2, 1), ends_early=True)
+    short = cross_fit(table, sizes=(4, 3, 2, 1), most_terms=np.inf)
     short.hold_out(alone)
     found = held_out(short, family)
     assert [one.size for one in short.candidates] == [4, 3, 2, 1, 4, 3, 4, 3]
@@ -177,7 +186,7 @@ def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch)
     # Where some folds of a penalty end and others do not, its last points do not take part.
     monkeypatch.setattr(gate, "_STACK_SIZE", 1)
     monkeypatch.setattr(cross_fit_module, "_WORSE", 0.0)
-    mixed = cross_fit(table, sizes=(4, 3, 2, 1), ends_early=True)
+    mixed = cross_fit(table, sizes=(4, 3, 2, 1), most_terms=np.inf)
     mixed.hold_out(alone)
     some = held_out(mixed, family)
     assert len(some) == len(mixed.candidates) < len(every)

@@ -32,7 +32,7 @@ def test_losses_on_a_fold_are_less_those_of_a_rival():
     rows = PARTS[0][1]
     apart = -np.log(true[2, rows]) + np.log(true[0, rows])
     sums = found.loss_sums(np.array([9]), np.array([0]), 7)
-    assert_allclose(sums, [loss_sums(apart, WEIGHT[rows])])
+    assert_allclose(sums, loss_sums(apart, WEIGHT[rows]))
 
 
 def test_what_is_dropped_is_not_selected_from():

@@ -10,15 +10,13 @@ from scipy import sparse
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.design import Design
-from covey._core.gating.gate import ClassLikelihood, GatedObjective
+from covey._core.gating.gate import ClassLikelihood, GatedObjective, Groups
 from covey._core.moments import moments, moments_of_blocks
 from covey._core.search import rows as rows_module
 from covey._core.search.bases import (
     Features,
-    ScaledBasis,
-    standardize,
     standardize_single,
 )
 from covey._core.search.block import Kind, SearchBlock
@@ -64,7 +62,7 @@ def ready(table, sizes, lost=None, n_restarts=2):
         mean, deviation = moments(expanded, weight)
         usable = np.ones(len(mean), dtype=bool)
         usable[1] = False
-        rows.broadcast(SearchBlock.standardize, name, basis, mean, deviation, usable)
+        rows.broadcast(SearchBlock.standardize, name, ScaledBasis(basis, mean, deviation, usable))
     rows.broadcast(SearchBlock.set_folds, thirds(), n_restarts)
     for folds, single in ((True, True), (False, False)):
         rows.broadcast(
@@ -128,7 +126,9 @@ def test_moments_are_those_of_all_rows(table, sizes, factor):
     assert_array_equal(found_deviation > 0, varies)
     assert_allclose(found_deviation, deviation, rtol=1e-9)
     rows.broadcast(
-        SearchBlock.standardize, "features", basis, mean, np.where(varies, deviation, 1.0), varies
+        SearchBlock.standardize,
+        "features",
+        ScaledBasis(basis, mean, np.where(varies, deviation, 1.0), varies),
     )
     found = [block.designs["features"].like for block in rows.blocks]
     expected = (X - mean) / np.where(varies, deviation, 1.0) * varies
@@ -287,11 +287,12 @@ def test_importance_is_that_of_all_rows(table, sizes):
     shares = np.array([0.3, 0.7])
     expected = np.average(np.hstack([0.3 * gates[0], 0.7 * gates[1]]), axis=0, weights=weight)
     rows = Several(X, *table[1:], sizes, 3)
-    asked, total = rows.sum(SearchBlock.importance, 1, basis, coef, intercept, [2, 3], shares)
+    groups = Groups(basis, coef, intercept, [2, 3], ["linear", "log"], shares)
+    asked, total = rows.sum(SearchBlock.importance, 1, groups)
     assert_allclose(asked / total, expected, rtol=1e-12)
     assert (asked / total).sum() == pytest.approx(1)
     # Of few rows it is nearly the same.
-    asked, total = rows.sum(SearchBlock.importance, 2, basis, coef, intercept, [2, 3], shares)
+    asked, total = rows.sum(SearchBlock.importance, 2, groups)
     assert total < 0.7 * weight.sum()
     assert (asked / total).sum() == pytest.approx(1)
     assert_allclose(asked / total, expected, atol=0.08)
@@ -405,7 +406,7 @@ def test_sparse_rows_far_from_zero_need_double_precision(table):
     for offset, double in ((0.0, 0), (1e6, 1)):
         block = SearchBlock(sparse.csr_array(X + offset), ClassTarget(codes, 3), weight)
         mean, deviation = moments((X + offset).T, weight)
-        block.standardize("features", Basis.plain(4), mean, deviation, deviation > 0)
+        block.standardize("features", ScaledBasis(Basis.plain(4), mean, deviation, deviation > 0))
         assert block.needs_double("features") == double
 
 
@@ -420,7 +421,7 @@ def test_torch_computes_what_numpy_computes(table):
     for beside in (None, torch.zeros(0, dtype=torch.float64)):
         block = SearchBlock(X, ClassTarget(codes, 3), weight, beside=beside)
         nothing = np.zeros(4), np.ones(4), np.ones(4, dtype=bool)
-        block.standardize("features", Basis.plain(4), *nothing)
+        block.standardize("features", ScaledBasis(Basis.plain(4), *nothing))
         block.set_folds(thirds(), 2)
         for folds, single in ((True, True), (False, False)):
             (total,) = block.run_totals(folds, single)
@@ -481,7 +482,7 @@ def test_single_precision_lays_out_what_double_precision_does(table):
         for keep in (True, False):
             standardize_single(rows, "some", scaled, features, keep=keep)
             found = [block._single_design("some") for block in rows.blocks]
-            standardize(rows, "some", scaled)
+            rows.broadcast(SearchBlock.standardize, "some", scaled)
             for block, single in zip(rows.blocks, found, strict=True):
                 double = block.designs["some"]
                 counts = block.weight > 0
@@ -568,7 +569,7 @@ def test_rows_laid_out_in_single_precision_can_still_grow_members(table):
         block = SearchBlock(X, ClassTarget(codes, 3), weight)
         usable = deviation > 0
         scale = np.where(usable, deviation, 1.0)
-        block.standardize("features", Basis.plain(4), mean, scale, usable, single)
+        block.standardize("features", ScaledBasis(Basis.plain(4), mean, scale, usable), single)
         assert ("features" in block.designs) is not single
         laid_out.append(block)
     double, single = (block._design("features", single=False).like for block in laid_out)

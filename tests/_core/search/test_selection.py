@@ -13,7 +13,6 @@ from covey._core.search.selection import (
     greedy_selection,
     log_losses,
     loss_sums,
-    loss_sums_of_parts,
     mean_and_error,
     possible,
     thrifty_weights,
@@ -135,7 +134,7 @@ def test_fewest_terms_among_selections_as_good_as_the_best(seed):
     library, total = PredictionLibrary(p, log_losses, w), float(w.sum())
     found, readable = thrifty_weights(
         lambda picked, allowed: library.pick_losses(picked, allowed, total)[0],
-        lambda weights, best: loss_sums(log_losses(weights @ p) - log_losses(best @ p), w),
+        lambda weights, best: loss_sums(log_losses(weights @ p) - log_losses(best @ p), w)[0],
         Budget(n_terms, n_members, most_terms, most_members),
         n_errors=0.5,
     )
@@ -151,19 +150,19 @@ def test_fewest_terms_among_selections_as_good_as_the_best(seed):
 
 def test_sums_of_losses_are_those_of_each_part():
     losses, weight = np.array([1.0, 2.0, 4.0, 8.0]), np.array([1.0, 0.5, 2.0, 1.0])
-    sums = loss_sums_of_parts(losses, weight, np.array([0, 2, 0, 2]), 3)
+    sums = loss_sums(losses, weight, np.array([0, 2, 0, 2]), 3)
     # Weights, weighted losses, and with squared weights: squares, losses and weights.
     assert_allclose(sums[0], [3.0, 9.0, 1 * 1 + 4 * 16, 1 * 1 + 4 * 4, 5.0])
     assert_allclose(sums[1], np.zeros(5))
     assert_allclose(sums[2], [1.5, 9.0, 0.25 * 4 + 64, 0.25 * 2 + 8, 1.25])
-    assert_allclose(loss_sums(losses, weight), sums.sum(axis=0))
+    assert_allclose(loss_sums(losses, weight)[0], sums.sum(axis=0))
     assert loss_sums(np.zeros(0), np.zeros(0)).dtype == np.float64
 
 
 def test_means_and_errors_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     losses, weight = rng.normal(3, 1, 40), rng.uniform(0.2, 2, 40)
-    mean, error = mean_and_error(loss_sums(losses, weight))
+    mean, error = mean_and_error(loss_sums(losses, weight)[0])
     share = weight / weight.sum()
     assert mean == pytest.approx(share @ losses)
     assert error == pytest.approx(np.sqrt(share**2 @ (losses - mean) ** 2))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns
 from covey._core.losses import ValueLoss
 from covey._core.search.block import SearchBlock
@@ -45,7 +45,7 @@ def test_held_out_rows_are_predicted_without_them():
     parts = [(rows[rows % 3 != fold], rows[rows % 3 == fold]) for fold in range(3)]
     block = SearchBlock(X, ValueTarget(y, ValueLoss("squared")), np.ones(len(y)))
     nothing = np.zeros(5), np.ones(5), np.ones(5, dtype=bool)
-    block.standardize("features", Basis.plain(5), *nothing)
+    block.standardize("features", ScaledBasis(Basis.plain(5), *nothing))
     block.set_folds(parts, 1)
     fits = CrossFit(
         Stage(Rung.whole(SearchInMemory([block]), parts, 60), 1, 200, 20, [5]),

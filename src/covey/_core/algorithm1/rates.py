@@ -235,8 +235,7 @@ class LearningRates:
             return np.where(usable, spread, 0.0)
 
         vectors = np.repeat((start * usable)[None], self._n_runs, axis=0)
-        largest: FloatArray = largest_eigenvalues(product, vectors) * to_host(heaviest)
-        return largest
+        return largest_eigenvalues(product, vectors) * to_host(heaviest)
 
     def _shares_of_curvature(self, is_first: bool) -> Array:
         """By how much the bound of `Curvature` is to be divided for these sample weights."""

@@ -32,7 +32,7 @@ from covey._core.arrays import (
     to_host,
 )
 from covey._core.blocks import Blocks
-from covey._core.journal import JournalTask, ProgressJournal, arrays_of, restored
+from covey._core.journal import Journal, arrays_of, restored
 from covey._core.lbfgs import minimise
 from covey._core.limits import FAR, TIE
 from covey._core.losses import ValueLoss
@@ -152,7 +152,7 @@ class StackTrainer:
         flip_probability: FloatArray,
         unit_of_feature: IntArray,
         usable: BoolArray,
-        journal: ProgressJournal | None = None,
+        journal: Journal | None = None,
         draws_all: bool = True,
     ) -> None:
         self.rows = rows
@@ -224,7 +224,7 @@ class StackTrainer:
             np.zeros((4, self.n_runs, 64)),
         )
 
-    def _begun(self, weight_sum: Array, scales: Scales, task: JournalTask | None) -> StackProgress:
+    def _begun(self, weight_sum: Array, scales: Scales, task: Any) -> StackProgress:
         """Line 3, the random start of each run; or where an earlier process stopped."""
         settings, everyone = self._settings, np.arange(self.n_runs)
         # Standard normal draws of coefficients and intercepts, zero on features that are barred.
@@ -260,9 +260,7 @@ class StackTrainer:
             )
         return progress
 
-    def _take_steps(
-        self, progress: StackProgress, scales: Scales, task: JournalTask | None
-    ) -> None:
+    def _take_steps(self, progress: StackProgress, scales: Scales, task: Any) -> None:
         """Take step after step: lines 5 to 22."""
         settings, result = self._settings, progress.result
         by_loss = settings.loss.is_criterion
@@ -333,8 +331,7 @@ class StackTrainer:
         if not settings.can_stop:
             return np.zeros(len(runs), dtype=bool)
         if settings.patience is None:
-            ends: BoolArray = highest - before.score - settings.tol < -tie
-            return ends
+            return highest - before.score - settings.tol < -tie
         if settings.loss.is_criterion:
             idle = ~(state.score - best > settings.tol)
         else:

@@ -173,8 +173,7 @@ def _drawn(n_classes: int, n_bits: int, seed: int, attempt: int) -> BoolArray:
 
 def _parted(columns: BoolArray, pairs: tuple[npt.NDArray[np.intp], ...]) -> BoolArray:
     """Which pairs of classes (B, pairs) a column sets apart."""
-    parted: BoolArray = columns[:, pairs[0]] != columns[:, pairs[1]]
-    return parted
+    return columns[:, pairs[0]] != columns[:, pairs[1]]
 
 
 def _kick(columns: BoolArray, seed: int, kick: int) -> None:
@@ -261,8 +260,7 @@ def decoded(book: Book, p: FloatArray, decoding: str) -> FloatArray:
         loss_of_ones, loss_of_others = 1.0 - bits, bits
     ones, minus = (book == 1).astype(np.float64), (book == -1).astype(np.float64)
     total = loss_of_ones @ ones.T + loss_of_others @ minus.T
-    distances: FloatArray = total * (book.shape[1] / (ones + minus).sum(axis=1))
-    return distances
+    return total * (book.shape[1] / (ones + minus).sum(axis=1))
 
 
 def _excess(distances: FloatArray) -> FloatArray:
@@ -313,8 +311,7 @@ def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
         weights = unnormalized(scale)
         at_one, at_other = weights @ ones, weights @ minus
         loss = np.log(at_one + at_other) - p * np.log(at_one) - (1.0 - p) * np.log(at_other)
-        total: FloatArray = loss.sum(axis=1)
-        return total
+        return loss.sum(axis=1)
 
     def slope(scale: FloatArray) -> FloatArray:
         weights = unnormalized(scale)
@@ -323,8 +320,7 @@ def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
         sum_one, sum_other = weighted @ ones, weighted @ minus
         change = p * sum_one / at_one + (1.0 - p) * sum_other / at_other
         change -= (sum_one + sum_other) / (at_one + at_other)
-        total: FloatArray = change.sum(axis=1)
-        return total
+        return change.sum(axis=1)
 
     n_samples = len(p)
     tried = np.stack([cross_entropy(np.full(n_samples, scale)) for scale in SCALES])
@@ -338,5 +334,4 @@ def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
     found, listed = 0.5 * (low + high), SCALES[nearest]
     # There may be several minima; what was found must not be worse than what was listed.
     weights = unnormalized(np.where(cross_entropy(found) <= tried.min(axis=0), found, listed))
-    probabilities: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-    return probabilities
+    return weights / weights.sum(axis=1, keepdims=True)

@@ -86,15 +86,13 @@ def rare_class_weights(truth: IntArray, region: IntArray, alpha: float) -> Float
     Rows are divided by their largest, in logarithms, so that no class is too large for it.
     """
     logs = -np.logaddexp(0.0, alpha * np.bincount(truth))[truth[region]]
-    weight: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return weight
+    return np.exp(logs - logs.max(axis=1, keepdims=True))
 
 
 def potentials(distance: FloatArray) -> FloatArray:
     """``exp(-d^2)`` of distances (n, k), divided by each row's largest, so that none is all 0."""
     squared = np.minimum(distance, SQUARABLE) ** 2
-    weight: FloatArray = np.exp(squared.min(axis=1, keepdims=True) - squared)
-    return weight
+    return np.exp(squared.min(axis=1, keepdims=True) - squared)
 
 
 def oracle_reach(
@@ -119,16 +117,14 @@ def double_faults(
     for neighbor in region.T:
         failed = wrong[neighbor]
         together += np.where(failed, failed.sum(axis=1, keepdims=True) - 1, 0)
-    faults: FloatArray = together / region.shape[1]
-    return faults
+    return together / region.shape[1]
 
 
 def near_highest(competence: FloatArray, within: float) -> BoolArray:
     """The members of the highest competence, and those less than ``within`` below it, (n, K)."""
     highest = competence.max(axis=1, keepdims=True)
     # Differences of rounding are none.
-    near: BoolArray = (competence > highest - within + 1e-12) | (competence >= highest - 1e-12)
-    return near
+    return (competence > highest - within + 1e-12) | (competence >= highest - 1e-12)
 
 
 def keep_highest(competence: FloatArray, count: int) -> BoolArray:
@@ -160,8 +156,7 @@ def exponential(values: FloatArray, codes: IntArray) -> FloatArray:
 def logarithmic(values: FloatArray, codes: IntArray) -> FloatArray:
     """``2 p^(log 2 / log C) - 1`` of the true class's p."""
     power = np.log(2.0) / np.log(max(2, values.shape[2]))
-    source: FloatArray = 2.0 * true_probability(values, codes) ** power - 1.0
-    return source
+    return 2.0 * true_probability(values, codes) ** power - 1.0
 
 
 def divergence(values: FloatArray, codes: IntArray) -> FloatArray:
@@ -170,8 +165,7 @@ def divergence(values: FloatArray, codes: IntArray) -> FloatArray:
     p = p / np.maximum(p.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
     entropy = -xlogy(p, p).sum(axis=2) / np.log(max(2, values.shape[2]))
     right = values.argmax(axis=2) == codes[:, None]
-    source: FloatArray = np.where(right, 1.0, -1.0) * np.maximum(1.0 - entropy, 0.0)
-    return source
+    return np.where(right, 1.0, -1.0) * np.maximum(1.0 - entropy, 0.0)
 
 
 def least_difference(values: FloatArray, codes: IntArray) -> FloatArray:
@@ -214,14 +208,10 @@ def _distribution(n_classes: int, count: int) -> Callable[[FloatArray], FloatArr
 
     def exact(p: FloatArray) -> FloatArray:
         a = (n_classes * p)[..., None]
-        below: FloatArray = betainc(
-            np.maximum(a, 1e-20), np.maximum(n_classes - a, 1e-20), _POINTS
-        )
-        return below
+        return betainc(np.maximum(a, 1e-20), np.maximum(n_classes - a, 1e-20), _POINTS)
 
     n_tabled = 4096 if n_classes <= 100 else 16384
     if count <= n_tabled:
         return exact
     grid = np.linspace(0.0, 1.0, n_tabled + 1)
-    spline: Callable[[FloatArray], FloatArray] = CubicSpline(grid, exact(grid))
-    return spline
+    return CubicSpline(grid, exact(grid))

@@ -46,8 +46,7 @@ def vote_shares(labels: IntArray, weight: FloatArray | None, n_classes: int) -> 
     bins = (labels + n_classes * np.arange(n_samples)[:, None]).ravel()
     if weight is None:
         votes = np.bincount(bins, minlength=n_samples * n_classes)
-        shares: FloatArray = votes.reshape(n_samples, n_classes) / n_members
-        return shares
+        return votes.reshape(n_samples, n_classes) / n_members
     mass = np.bincount(bins, weight.ravel(), minlength=n_samples * n_classes).astype(np.float64)
     return normalized(mass.reshape(n_samples, n_classes), uniform(n_samples, n_classes))
 
@@ -135,8 +134,7 @@ def trimmed_mean(values: FloatArray, available: Any, proportion: float) -> Float
     cut = np.minimum(np.floor(proportion * count), np.maximum((count - 1) // 2, 0))
     rank = np.arange(n_members)[None, :, None]
     kept = (rank >= cut) & (rank < count - cut)
-    mean: FloatArray = np.where(kept, ordered, 0.0).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
-    return mean
+    return np.where(kept, ordered, 0.0).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
 
 
 def trimmed_shares(
@@ -215,8 +213,7 @@ def constant_by_counts(counts: IntArray) -> BoolArray:
     own = np.maximum(counts.sum(axis=1), 1)
     others = (own - counts.max(axis=1)) / own
     others_of_all = 1.0 - together[counts.argmax(axis=1)] / max(together.sum(), 1)
-    constant: BoolArray = (others <= _SHARE * others_of_all) | (counts.max(axis=1) == 0)
-    return constant
+    return (others <= _SHARE * others_of_all) | (counts.max(axis=1) == 0)
 
 
 def constant_by_spread(
@@ -249,8 +246,7 @@ def constant_by_moments(
     share = weight / max(weight.sum(), 1.0)
     together = np.sqrt(share @ deviation**2 + share @ (mean - share @ mean) ** 2)
     rounding = _ROUNDING * np.abs(mean).max()
-    constant: BoolArray = deviation <= max(_SHARE * together, _SHARE * spread, rounding)
-    return constant
+    return deviation <= max(_SHARE * together, _SHARE * spread, rounding)
 
 
 def oracle_members(right: BoolArray, constant: BoolArray) -> BoolArray:
@@ -264,8 +260,7 @@ def oracle_members(right: BoolArray, constant: BoolArray) -> BoolArray:
     alone = np.where(constant, right.mean(axis=0), -1.0)
     best = int(alone.argmax())
     if constant.all() or alone[best] > right[:, ~constant].any(axis=1).mean():
-        chosen: BoolArray = np.arange(len(constant)) == best
-        return chosen
+        return np.arange(len(constant)) == best
     return ~constant
 
 
@@ -276,5 +271,4 @@ def staged_oracle(right: BoolArray, constant: BoolArray, weight: FloatArray) -> 
     """
     together = weight @ np.logical_or.accumulate(right & ~constant, axis=1)
     alone = np.where(constant, weight @ right, 0.0)
-    accuracy: FloatArray = np.maximum(together, np.maximum.accumulate(alone)) / weight.sum()
-    return accuracy
+    return np.maximum(together, np.maximum.accumulate(alone)) / weight.sum()

@@ -85,8 +85,7 @@ def log_weights(
         weights = weights + length * step
         value = loss(weights)
     weights = np.maximum(weights, 0.0)
-    result: FloatArray = weights / weights.sum()
-    return result
+    return weights / weights.sum()
 
 
 def _on_the_plane(rows: FloatArray, nonnegative: bool) -> FloatArray:
@@ -106,8 +105,7 @@ def _on_the_plane(rows: FloatArray, nonnegative: bool) -> FloatArray:
     target = np.zeros(len(system))
     target[-1] = 1.0
     u = _least_squares(system, target, nonnegative)
-    weights: FloatArray = u / u.sum()
-    return weights
+    return u / u.sum()
 
 
 def _least_squares(rows: FloatArray, target: FloatArray, nonnegative: bool) -> FloatArray:
@@ -163,5 +161,4 @@ def _nonnegative_solution(rows: FloatArray, target: FloatArray) -> FloatArray:
             refused[:] = False
         else:
             refused[entering] = True
-    solution: FloatArray = x / size
-    return solution
+    return x / size

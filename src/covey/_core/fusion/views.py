@@ -47,8 +47,7 @@ def agreed(predicted: Iterable[FloatArray], present: BoolArray) -> BoolArray:
     """On which rows all views that are present predict the same class, (n,)."""
     voted = np.stack([probability.argmax(axis=1) for probability in predicted])
     highest = np.where(present.T, voted, -1).max(axis=0)
-    same: BoolArray = (~present.T | (voted == highest)).all(axis=0)
-    return same
+    return (~present.T | (voted == highest)).all(axis=0)
 
 
 def co_train(
@@ -200,8 +199,7 @@ def contention_points(views: FloatArray, present: BoolArray) -> BoolArray:
     labels = views.argmax(axis=2)
     lowest = np.where(present, labels, views.shape[2]).min(axis=1)
     highest = np.where(present, labels, -1).max(axis=1)
-    found: BoolArray = highest > lowest
-    return found
+    return highest > lowest
 
 
 def order_of_queries(

@@ -29,7 +29,7 @@ from array_api_compat import device
 from covey._core.arrays import Array, FloatArray, IntArray, like, namespace_of
 from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.journal import ProgressJournal
+from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
 from covey._core.losses import ValueLoss
 from covey._core.softmax_linear import Blocks, linear_logits, true_class
@@ -530,7 +530,7 @@ def best_penalty(
     n_rows: int,
     max_iter: int,
     support: FloatArray | None = None,
-    journal: ProgressJournal | None = None,
+    journal: Journal | None = None,
     **how: Any,
 ) -> float:
     """The penalty with the lowest loss over the rows that folds hold out; of equals the highest.
@@ -623,8 +623,7 @@ class Groups:
     def mean(self, values: FloatArray, gate_logits: FloatArray) -> FloatArray:
         """The fused numbers (1, n) of members' (K, 1, n)."""
         importance = group_importance(gate_logits, self.sizes, self.weights)
-        mean: FloatArray = np.sum(importance[:, None] * values, axis=0)
-        return mean
+        return np.sum(importance[:, None] * values, axis=0)
 
 
 def group_importance(

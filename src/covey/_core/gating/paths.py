@@ -78,8 +78,7 @@ class FeatureColumns:
     def columns(self, kept: BoolArray) -> BoolArray:
         """The columns (..., P) of units (..., U) that are kept, and of those that always are."""
         always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
-        found: BoolArray = always[..., self._first] & always[..., self._second] & self._usable
-        return found
+        return always[..., self._first] & always[..., self._second] & self._usable
 
     def most_columns(self, n_members: int, n_units: int) -> int:
         """How many columns members of so many units on average have at most, all together."""
@@ -159,12 +158,10 @@ def member_squares(theta: FloatArray) -> FloatArray:
     """The squares (R, K, P) of coefficients (R, K, C, P), over classes less their mean."""
     if theta.shape[2] > 1:
         theta = theta - theta.mean(axis=2, keepdims=True)
-    squares: FloatArray = np.sum(theta * theta, axis=2)
-    return squares
+    return np.sum(theta * theta, axis=2)
 
 
 def gate_squares(gate: FloatArray) -> FloatArray:
     """The same (R, P) of a gate's coefficients (R, K, P), over members."""
     centered = gate - gate.mean(axis=1, keepdims=True)
-    squares: FloatArray = np.sum(centered * centered, axis=1)
-    return squares
+    return np.sum(centered * centered, axis=1)

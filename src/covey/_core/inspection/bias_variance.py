@@ -164,11 +164,9 @@ def kohavi_wolpert_terms(labels: IntArray, probabilities: FloatArray) -> Additiv
 
 def _sum_of_squares(values: FloatArray) -> FloatArray:
     """Squares, summed over what follows runs and rows."""
-    squares: FloatArray = (values**2).reshape(*values.shape[:2], -1).sum(axis=2)
-    return squares
+    return (values**2).reshape(*values.shape[:2], -1).sum(axis=2)
 
 
 def _first_of_the_highest(values: FloatArray) -> IntArray:
     """The first class whose value is the highest, or equal to it but for rounding."""
-    first: IntArray = np.argmax(values >= values.max(axis=1, keepdims=True) - _TIE, axis=1)
-    return first
+    return np.argmax(values >= values.max(axis=1, keepdims=True) - _TIE, axis=1)

@@ -188,8 +188,7 @@ def merge_tree(shares: FloatArray, linkage: str) -> FloatArray:
     """Merges of rows, those most often together first, as SciPy writes them: (n - 1, 4)."""
     apart = np.subtract(1.0, shares)
     np.fill_diagonal(apart, 0.0)
-    tree: FloatArray = hierarchy.linkage(squareform(apart, checks=False), linkage)
-    return tree
+    return hierarchy.linkage(squareform(apart, checks=False), linkage)
 
 
 def cut(tree: FloatArray, n_clusters: int) -> IntArray:
@@ -293,17 +292,14 @@ def _left_singular(matrix: Any, n_vectors: int) -> FloatArray:
         vectors: FloatArray = matrix @ right[:, ::-1][:, :n_vectors]
         lengths = np.linalg.norm(vectors, axis=0)
         kept = lengths > 1e-7
-        units: FloatArray = vectors[:, kept] / lengths[kept]
-        return units
+        return vectors[:, kept] / lengths[kept]
     start = normals(0, Purpose.POWER_ITERATION, 0, 0, (min(n_rows, n_columns),))
-    found: FloatArray = svds(matrix, k=n_vectors, v0=start, return_singular_vectors="u")[0]
-    return found
+    return svds(matrix, k=n_vectors, v0=start, return_singular_vectors="u")[0]
 
 
 def _directions(vectors: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    units: FloatArray = vectors / np.maximum(lengths, np.finfo(np.float64).tiny)
-    return units
+    return vectors / np.maximum(lengths, np.finfo(np.float64).tiny)
 
 
 def _assign(rows: FloatArray) -> IntArray:

@@ -131,8 +131,7 @@ def _ratio_of_tables(above: FloatArray, below: FloatArray, pairs: FloatArray) ->
     both, first, neither = pairs
     agree = (first + first.T == 0).astype(np.float64)
     differ = (both + neither == 0).astype(np.float64)
-    ratio: FloatArray = np.divide(above, below, out=agree - differ, where=below > 0)
-    return ratio
+    return np.divide(above, below, out=agree - differ, where=below > 0)
 
 
 def label_kappa(same: FloatArray, labels: FloatArray) -> FloatArray:

@@ -83,8 +83,7 @@ def frequency_intervals(by_resample: FloatArray) -> FloatArray:
     mean = by_resample.mean(axis=0)
     error = by_resample.std(axis=0, ddof=1) / np.sqrt(n_resamples)
     half = stats.t.ppf(0.975, n_resamples - 1) * error
-    limits: FloatArray = np.clip(np.stack([mean - half, mean + half], axis=1), 0.0, 1.0)
-    return limits
+    return np.clip(np.stack([mean - half, mean + half], axis=1), 0.0, 1.0)
 
 
 def null_probabilities(frequency: FloatArray, shadows: FloatArray, grain: float) -> FloatArray:
@@ -97,8 +96,7 @@ def null_probabilities(frequency: FloatArray, shadows: FloatArray, grain: float)
         return np.full(len(frequency), np.nan)
     spread = max(shadows.std(ddof=1), grain)
     distance = (frequency - shadows.mean()) / (spread * np.sqrt(1 + 1 / len(shadows)))
-    tail: FloatArray = stats.t.sf(distance, len(shadows) - 1)
-    return tail
+    return stats.t.sf(distance, len(shadows) - 1)
 
 
 def number_rejected(probabilities: FloatArray, level: float) -> int:

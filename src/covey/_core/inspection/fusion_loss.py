@@ -15,8 +15,7 @@ _LEAST = float(np.finfo(np.float64).eps)
 def possible_probabilities(values: FloatArray) -> FloatArray:
     """Probabilities (n, K, C) that rule nothing out; they sum to one."""
     values = np.maximum(values, _LEAST)
-    found: FloatArray = values / values.sum(axis=2, keepdims=True)
-    return found
+    return values / values.sum(axis=2, keepdims=True)
 
 
 def log_losses(values: FloatArray, codes: IntArray) -> FloatArray:
@@ -36,8 +35,7 @@ def log_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
 
 def linear_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
     """The mixture ``sum_k i_k p_k`` of probabilities (n, K, C) and importances (n, K)."""
-    pooled: FloatArray = np.einsum("nkc,nk->nc", values, importance)
-    return pooled
+    return np.einsum("nkc,nk->nc", values, importance)
 
 
 # -- losses without what depends on the row -------------------------------------------------------
@@ -52,8 +50,7 @@ def cross_entropy(truth: FloatArray, fused: FloatArray, weight: FloatArray) -> f
 
 
 def _cross_entropies(truth: FloatArray, fused: FloatArray) -> FloatArray:
-    each: FloatArray = -np.sum(truth * np.log(np.maximum(fused, _LEAST)), axis=1)
-    return each
+    return -np.sum(truth * np.log(np.maximum(fused, _LEAST)), axis=1)
 
 
 def squared_error(truth: FloatArray, fused: FloatArray, weight: FloatArray) -> float:
@@ -77,8 +74,7 @@ def gate_shares(
     # What rounding can move is nothing.
     gate = np.where(without_gate > 1e-12 * unit, without_gate, 0.0)
     both = gate + np.maximum(without_members, 0.0)
-    share: FloatArray = np.divide(gate, both, out=np.zeros_like(gate), where=gate > 0)
-    return share
+    return np.divide(gate, both, out=np.zeros_like(gate), where=gate > 0)
 
 
 def share_lost(loss: float, without: float, without_all: float) -> float:

@@ -69,8 +69,7 @@ class PlainAnswers:
         """See `Answers`."""
         rows = np.tile(self.rows, len(donors))
         predicted = self._of(self._replaced(rows, units, donors.ravel()))
-        mean: FloatArray = predicted.reshape(*donors.shape, -1).mean(axis=0)
-        return mean
+        return predicted.reshape(*donors.shape, -1).mean(axis=0)
 
     def _of(self, table: Any) -> FloatArray:
         predicted = np.asarray(self._predict(table), dtype=np.float64)
@@ -151,8 +150,7 @@ class GatedAnswers:
         logits = (self._coef[:, moved] @ after.reshape(len(moved), -1)).reshape(-1, *donors.shape)
         logits += self._logits[:, None]
         fused = self._fused(logits.reshape(len(logits), -1))
-        mean: FloatArray = fused.reshape(-1, *donors.shape).mean(axis=1).T
-        return mean
+        return fused.reshape(-1, *donors.shape).mean(axis=1).T
 
     def _fused(self, logits: FloatArray) -> FloatArray:
         n_gates = len(self._groups.coef)
@@ -213,8 +211,7 @@ class AlikeRows:
             _, axes = np.linalg.eigh(expected.T @ expected)
             axis = axes[:, -1] * np.sign(axes[np.abs(axes[:, -1]).argmax(), -1])
             expected = expected @ axis[:, None]
-        rounded: FloatArray = np.round(expected[:, 0], _DIGITS)
-        return rounded
+        return np.round(expected[:, 0], _DIGITS)
 
     def twins(self, units: Sequence[int]) -> list[list[int]]:
         """The units of which one explains most of another, in groups."""

@@ -399,15 +399,13 @@ def orthonormal_beyond(columns: FloatArray, others: FloatArray) -> FloatArray:
 def _weighted(columns: FloatArray, weight: FloatArray) -> FloatArray:
     """Columns less their weighted mean, times the roots of the rows' shares of the weight."""
     share = weight / weight.sum()
-    centred: FloatArray = (columns - share @ columns) * np.sqrt(share)[:, None]
-    return centred
+    return (columns - share @ columns) * np.sqrt(share)[:, None]
 
 
 def _shares_below(columns: FloatArray, weight: FloatArray) -> FloatArray:
     """The share of the weight below each entry of its column, and half of its ties'."""
     if (weight == weight[0]).all():
-        shares: FloatArray = (stats.rankdata(columns, axis=0) - 0.5) / len(columns)
-        return shares
+        return (stats.rankdata(columns, axis=0) - 0.5) / len(columns)
     shares = np.empty(columns.shape)
     for column, values in enumerate(columns.T):
         _, tied = np.unique(values, return_inverse=True)

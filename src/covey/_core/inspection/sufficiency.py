@@ -191,8 +191,7 @@ def _product(units: UnitColumns, one: int, other: int) -> FloatArray:
     product = (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
     product = (product - units.root**2 @ product) * units.root[:, None]
     length = np.sqrt(np.sum(product**2, axis=0))
-    found: FloatArray = product[:, length > 0] / length[length > 0]
-    return found
+    return product[:, length > 0] / length[length > 0]
 
 
 # -- rows held out -------------------------------------------------------------------------------
@@ -213,8 +212,7 @@ class _Fold:
         inside = self._model.inside(kept)
         gram = self.sums.gram[np.ix_(inside, inside)] + self._model.ridge * np.eye(len(inside))
         coef = np.linalg.solve(gram, self.sums.moments[inside])
-        found: FloatArray = np.sum((self._target - self._columns[:, inside] @ coef) ** 2, axis=1)
-        return found
+        return np.sum((self._target - self._columns[:, inside] @ coef) ** 2, axis=1)
 
 
 def _losses(folds: Sequence[_Fold], kept: Sequence[Sequence[int]]) -> FloatArray:

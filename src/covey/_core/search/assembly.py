@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.basis import Basis
-from covey._core.gating.gate import Pool
-from covey._core.search.bases import ScaledBasis
+from covey._core.basis import Basis, ScaledBasis
+from covey._core.gating.gate import Groups, Pool
 from covey._core.search.plan import Group
 
 # A member whose mean importance over all training rows is less than this is dropped.
@@ -94,10 +93,6 @@ class OnFolds:
     readable: list[Flock] = field(default_factory=list)
 
 
-#: ``importance(basis, coef, intercept, sizes, weights)``: the mean importance of each member.
-Importance = Callable[[Basis, FloatArray, FloatArray, Sequence[int], FloatArray], FloatArray]
-
-
 class _Union:
     """One basis with the columns of several: the features once, then those special to each."""
 
@@ -127,11 +122,12 @@ def assembled(
     groups: Sequence[tuple[float, Group]],
     bases: dict[str, ScaledBasis],
     candidates: dict[str, npt.NDArray[Any]] | None = None,
-    importance: Importance | None = None,
+    importance: Callable[[Groups], FloatArray] | None = None,
 ) -> Flock:
     """One flock of groups and their weights, without members that hardly matter.
 
-    Without ``importance``, it only predicts: all members matter alike.
+    ``importance`` gives the mean importance of each member; without it, the flock only predicts,
+    and all members matter alike.
     """
     union = _Union(
         bases, [name for _, group in groups for name in (group.family.basis, group.family.gate)]
@@ -147,13 +143,13 @@ def assembled(
         gate_coef.append(union.widened(theta, gate))
         gate_intercept.append(bias)
     grown = [past for _, group in groups for past in group.grown or [(group.n_iter, None)]]
-    sizes = [len(part) for part in coef]
+    sizes, pools = [len(part) for part in coef], [group.family.pool for _, group in groups]
     weights = np.array([weight for weight, _ in groups])
     weights = weights / weights.sum()
     gates, biases = np.concatenate(gate_coef), np.concatenate(gate_intercept)
     shares = np.ones(len(gates))
     if importance is not None:
-        shares = importance(union.basis, gates, biases, sizes, weights)
+        shares = importance(Groups(union.basis, gates, biases, sizes, pools, weights))
     # At least the most important member of each group is kept.
     matters = shares >= _LEAST_IMPORTANCE
     for size, end in zip(sizes, np.cumsum(sizes), strict=True):
@@ -172,7 +168,7 @@ def assembled(
     np.logical_or.at(gated, group_of, gates != 0)
     shares = shares[kept]
     if importance is not None:
-        shares = importance(basis, gates, biases, sizes, weights)
+        shares = importance(Groups(basis, gates, biases, sizes, pools, weights))
     return Flock(
         basis=basis,
         coef=np.concatenate(coef)[kept][:, :, positions],
@@ -186,7 +182,7 @@ def assembled(
         gate_support=basis.features_of(gated),
         n_terms=int(used.sum() + gated.sum()),
         sizes=sizes,
-        pools=[group.family.pool for _, group in groups],
+        pools=pools,
         weights=weights,
         n_iter=np.array([n_iter for n_iter, _ in grown])[kept],
         history=[grown[member][1] for member in kept],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns
 from covey._core.limits import SQUARABLE
 from covey._core.moments import moments_of_blocks
@@ -44,35 +44,6 @@ class Features:
         return FeatureColumns(plain, self.unit, self.usable, self.counted)
 
 
-@dataclass(frozen=True)
-class ScaledBasis:
-    """A basis, and what its columns are standardized by; all (P,)."""
-
-    basis: Basis
-    mean: FloatArray
-    scale: FloatArray
-    usable: BoolArray
-
-    def in_units_of_X(
-        self, theta: FloatArray, intercept: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Coefficients (..., P) and intercepts (...) for columns that are not standardized."""
-        coef = theta * self.usable / self.scale
-        return coef, intercept - coef @ self.mean
-
-    def only(self, columns: BoolArray) -> tuple[ScaledBasis, IntArray]:
-        """Some of the columns, and their positions; the features themselves all stay."""
-        basis, kept = self.basis.only(columns)
-        return ScaledBasis(basis, self.mean[kept], self.scale[kept], self.usable[kept]), kept
-
-    def units(self, unit_of_feature: IntArray) -> IntArray:
-        """Which columns flip together: ramps with their feature, a product alone; -1: never."""
-        units = unit_of_feature[self.basis.feature]
-        paired = np.flatnonzero((self.basis.partner >= 0) & self.usable)
-        units[paired] = units.max() + 1 + np.arange(len(paired))
-        return np.where(self.usable, units, -1)
-
-
 def standardized_bases(
     rows: SearchRows, features: Features, *, sampled: bool = False, single: bool = False
 ) -> dict[str, ScaledBasis]:
@@ -87,11 +58,11 @@ def standardized_bases(
 
     def add(name: str, basis: Basis) -> None:
         bases[name] = _scaled(rows, name, basis, features)
-        standardize(rows, name, bases[name], single=single)
+        rows.broadcast(SearchBlock.standardize, name, bases[name], single)
 
     if rows.is_sparse or sampled:
         bases["features"] = ScaledBasis(plain, features.mean, features.scale, features.usable)
-        standardize(rows, "features", bases["features"], single=single)
+        rows.broadcast(SearchBlock.standardize, "features", bases["features"], single)
     else:
         add("features", plain)
     if rows.is_sparse:
@@ -115,22 +86,19 @@ def standardized_bases(
     return bases
 
 
-def standardize(rows: SearchRows, name: str, scaled: ScaledBasis, *, single: bool = False) -> None:
-    """Let the rows lay out the columns of a basis; with ``single``, in single precision only."""
-    how = scaled.basis, scaled.mean, scaled.scale, scaled.usable, single
-    rows.broadcast(SearchBlock.standardize, name, *how)
-
-
 def standardize_single(
     rows: SearchRows, name: str, scaled: ScaledBasis, features: Features, *, keep: bool
 ) -> None:
-    """The same in single precision only; without ``keep``, made anew whenever it is needed."""
+    """Let the rows lay out the columns of a basis in single precision only.
+
+    Without ``keep``, they are made anew whenever they are needed.
+    """
     basis, divided = scaled.basis.of_standardized(features.mean, features.scale)
     plain = np.arange(basis.n_columns) < basis.n_features
     mean = np.where(plain, scaled.mean - features.mean[basis.feature], scaled.mean) / divided
     rows.broadcast(SearchBlock.keep_features, features.mean, features.scale)
-    scale = scaled.scale / divided
-    rows.broadcast(SearchBlock.lay_out, name, basis, mean, scale, scaled.usable, keep)
+    scaled = ScaledBasis(basis, mean, scaled.scale / divided, scaled.usable)
+    rows.broadcast(SearchBlock.lay_out, name, scaled, keep)
 
 
 def _scaled(rows: SearchRows, name: str, basis: Basis, features: Features) -> ScaledBasis:

@@ -26,14 +26,13 @@ from covey._core.arrays import (
     like,
     namespace_of,
 )
-from covey._core.basis import Basis
+from covey._core.basis import Basis, ScaledBasis
 from covey._core.blocks import P, Result
 from covey._core.design import Design
-from covey._core.gating.gate import GatedRows, Parts, Pool, group_importance
+from covey._core.gating.gate import GatedRows, Groups, Parts, Pool
 from covey._core.quantiles import WeightedRows
 from covey._core.search.folds import Drawn, FoldAssignment, Folds, SampledRows, drawn, sampled_rows
 from covey._core.search.targets import ClassTarget, HeldOutPredictions, Target
-from covey._core.softmax_linear import linear_logits
 
 # Numbers that are copied, or computed, at once: bounds the memory that this needs.
 NUMBERS_AT_ONCE = 1 << 18
@@ -214,21 +213,13 @@ class SearchBlock:
 
     # -- bases -----------------------------------------------------------------------------
 
-    def standardize(
-        self,
-        name: str,
-        basis: Basis,
-        mean: FloatArray,
-        scale: FloatArray,
-        usable: BoolArray,
-        single: bool = False,
-    ) -> None:
+    def standardize(self, name: str, scaled: ScaledBasis, single: bool = False) -> None:
         """Lay out what members see on a basis; a column that is of no use is zero.
 
         With ``single``, rows that are not sparse are laid out in single precision only.
         """
         self._sorted = None
-        columns = self.columns(name, basis)
+        columns, mean, scale = self.columns(name, scaled.basis), scaled.mean, scaled.scale
         self._expanded = None
         if self.is_sparse:
             columns.sum_duplicates()
@@ -236,7 +227,7 @@ class SearchBlock:
             return
         columns -= mean[:, None]
         columns /= scale[:, None]
-        columns[~usable] = 0.0
+        columns[~scaled.usable] = 0.0
         # A row without a weight may be beyond the range of single precision.
         columns[:, self._raw_weight == 0] = 0.0
         if single:
@@ -255,26 +246,18 @@ class SearchBlock:
             self._features = xp.empty(shape, dtype=xp.float32, device=device(rows))
             self._features[...] = standardized.T
 
-    def lay_out(
-        self,
-        name: str,
-        basis: Basis,
-        mean: FloatArray,
-        scale: FloatArray,
-        usable: BoolArray,
-        keep: bool,
-    ) -> None:
+    def lay_out(self, name: str, scaled: ScaledBasis, keep: bool) -> None:
         """What members see on a basis of standardized features, in single precision only.
 
         Without ``keep`` it is made anew for every use: there is no memory for all of it.
         """
-        moments = mean.astype(np.float32)[None], scale.astype(np.float32)[None]
+        moments = [part.astype(np.float32)[None] for part in (scaled.mean, scaled.scale)]
 
         def made() -> Design:
             assert self._features is not None
-            columns = basis.expand(self._features)
-            if not usable.all():
-                columns = columns * like(columns, usable[:, None])
+            columns = scaled.basis.expand(self._features)
+            if not scaled.usable.all():
+                columns = columns * like(columns, scaled.usable[:, None])
             return Design(columns, *(self._on_device(array) for array in moments))
 
         self._unkept.pop(name, None)
@@ -459,26 +442,17 @@ class SearchBlock:
         """See `HeldOutPredictions.loss_sums`."""
         return (self.held_out.loss_sums(candidates, runs, rival),)
 
-    def importance(
-        self,
-        every: int,
-        basis: Basis,
-        coef: FloatArray,
-        intercept: FloatArray,
-        sizes: Sequence[int],
-        weights: FloatArray,
-    ) -> tuple[FloatArray, FloatArray]:
+    def importance(self, every: int, groups: Groups) -> tuple[FloatArray, FloatArray]:
         """The sum of each member's importance, (K,), and of weights, (1,); see `Groups`.
 
         Of the rows that have a weight one in ``every`` is looked at.
         """
         chosen = np.flatnonzero(self.weight)[::every]
-        total = np.zeros(len(coef))
-        at_once = max(1, NUMBERS_AT_ONCE // (basis.n_columns + len(coef)))
+        total = np.zeros(len(groups.coef))
+        at_once = max(1, NUMBERS_AT_ONCE // sum(groups.coef.shape))
         for start in range(0, len(chosen), at_once):
             some = chosen[start : start + at_once]
-            logits = linear_logits(basis.rows(self._rows_in_order(some)), coef, intercept)
-            total += group_importance(logits, sizes, weights) @ self.weight[some]
+            total += groups.importance(self._rows_in_order(some)) @ self.weight[some]
         return total, np.array([self.weight[chosen].sum()])
 
     def _gated_rows(self, kind: Kind) -> GatedRows:

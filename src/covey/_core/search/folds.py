@@ -42,11 +42,15 @@ class FoldAssignment:
         """How many folds there are, of all repeats."""
         return len(self.fold) * self.n_folds
 
-    def folds_of(self, start: int, codes: IntArray, used: BoolArray) -> IntArray:
-        """The folds (n_repeats, n) of rows from number ``start`` on; -1: in none.
+    def parts(
+        self, start: int, codes: IntArray, used: BoolArray
+    ) -> list[tuple[IntArray, IntArray]]:
+        """Of each fold the positions of rows to fit on and of rows held out.
 
-        ``codes`` (n,) are their classes, ``used`` (n,) whether they have a weight.
+        The rows are those from number ``start`` on; ``codes`` (n,) are their classes, ``used``
+        (n,) whether they have a weight.
         """
+        # The folds (n_repeats, n) of these rows; -1: in none.
         folds = np.full((len(self.fold), len(codes)), -1)
         own = slice(*np.searchsorted(self.number, [start, start + len(codes)]))
         folds[:, self.number[own] - start] = self.fold[:, own]
@@ -55,15 +59,9 @@ class FoldAssignment:
             for repeat, fold in enumerate(folds):
                 draws = fold_draws(self.seed, repeat, start, len(codes))[large]
                 fold[large] = np.floor(draws * self.n_folds).astype(np.int64)
-        return folds
-
-    def parts(
-        self, start: int, codes: IntArray, used: BoolArray
-    ) -> list[tuple[IntArray, IntArray]]:
-        """Of each fold the positions of rows to fit on and of rows held out, as above."""
         return [
             (np.flatnonzero(used & (fold != number)), np.flatnonzero(fold == number))
-            for fold in self.folds_of(start, codes, used)
+            for fold in folds
             for number in range(self.n_folds)
         ]
 

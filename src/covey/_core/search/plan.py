@@ -13,7 +13,7 @@ import numpy as np
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import BoolArray, FloatArray
 from covey._core.gating.gate import Pool, shrinkage
-from covey._core.journal import ProgressJournal
+from covey._core.journal import Journal
 from covey._core.search.folds import FoldAssignment, Folds
 from covey._core.search.rows import Rung
 
@@ -283,7 +283,7 @@ class SearchPlan:
     factor: float = 1.0  # of the penalties for that many rows
     single: bool = True
     keeps_folds: bool = False
-    journal: ProgressJournal | None = None
+    journal: Journal | None = None
 
     def __str__(self) -> str:
         """Say what will be tried, family by family."""

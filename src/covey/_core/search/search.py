@@ -20,13 +20,12 @@ import numpy as np
 
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
-from covey._core.basis import Basis
+from covey._core.basis import ScaledBasis
+from covey._core.gating.gate import Groups
 from covey._core.gating.paths import FeatureColumns, path_sizes
 from covey._core.search.assembly import Flock, OnFolds, assembled
 from covey._core.search.bases import (
     Features,
-    ScaledBasis,
-    standardize,
     standardize_single,
     standardized_bases,
 )
@@ -167,7 +166,7 @@ class Search:
         )
         for rung in rungs[:-1]:
             for name, scaled in self._bases.items():
-                standardize(rung.rows, name, scaled)
+                rung.rows.broadcast(SearchBlock.standardize, name, scaled)
         self.plan = replace(plan, families=on_bases(plan.families, self._bases))
         self._columns = {
             name: FeatureColumns(scaled.basis, features.unit, scaled.usable, features.counted)
@@ -296,7 +295,7 @@ class Search:
                 keep |= not is_on_host(self._rows.like)
                 standardize_single(self._rows, name, scaled, self._features, keep=keep)
             else:
-                standardize(self._rows, name, scaled)
+                self._rows.broadcast(SearchBlock.standardize, name, scaled)
         return positions[family.basis], positions[family.gate]
 
     def _only(self, rung: Rung, fits: CrossFit, families: Sequence[Family]) -> Compared:
@@ -369,20 +368,11 @@ class Search:
             draws_all=False,
         )
 
-    def _importance(
-        self,
-        basis: Basis,
-        coef: FloatArray,
-        intercept: FloatArray,
-        sizes: Sequence[int],
-        weights: FloatArray,
-    ) -> FloatArray:
+    def _importance(self, groups: Groups) -> FloatArray:
         """The mean importance of each member over the rows, (K,)."""
         (counts,) = self._rows.sum(SearchBlock.class_counts)
         every = max(1, int(counts.sum()) // ROWS_FOR_MEANS)
-        importance, weight = self._rows.sum(
-            SearchBlock.importance, every, basis, coef, intercept, sizes, weights
-        )
+        importance, weight = self._rows.sum(SearchBlock.importance, every, groups)
         return importance / weight
 
 

@@ -65,19 +65,18 @@ class PredictionLibrary:
         """How much the losses of two selections (M,) differ, as sums: see `loss_sums`."""
         used = (weights > 0) | (best > 0)
         one, other = np.stack([weights, best])[:, used] @ self._predictions[used]
-        return (loss_sums(self._row_losses(one) - self._row_losses(other), self._weight),)
+        apart = self._row_losses(one) - self._row_losses(other)
+        return (loss_sums(apart, self._weight)[0],)
 
 
-def loss_sums(losses: FloatArray, weight: FloatArray) -> FloatArray:
-    """Sums, to be added up over blocks, of the losses (E,) of rows: see `mean_and_error`."""
-    sums: FloatArray = loss_sums_of_parts(losses, weight, np.zeros(len(losses), np.int64), 1)[0]
-    return sums
-
-
-def loss_sums_of_parts(
-    losses: FloatArray, weight: FloatArray, part: IntArray, n_parts: int
+def loss_sums(
+    losses: FloatArray, weight: FloatArray, part: IntArray | None = None, n_parts: int = 1
 ) -> FloatArray:
-    """The same (n_parts, 5) for rows that are in several parts: ``part`` (E,) says which."""
+    """Sums (n_parts, 5), to be added up over blocks, of the losses (E,) of rows.
+
+    ``part`` (E,) says in which part each row is. See `mean_and_error`.
+    """
+    part = np.zeros(len(losses), np.int64) if part is None else part
     squared = weight * weight
     values = weight, weight * losses, squared * losses**2, squared * losses, squared
     sums = [np.bincount(part, weights=each, minlength=n_parts) for each in values]

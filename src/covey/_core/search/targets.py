@@ -18,7 +18,7 @@ from covey._core.search.folds import Folds
 from covey._core.search.selection import (
     PredictionLibrary,
     log_losses,
-    loss_sums_of_parts,
+    loss_sums,
     possible,
 )
 from covey._core.softmax_linear import class_blocks
@@ -81,15 +81,13 @@ class ValueTarget:
         values, constants = self.values[rows], self.constants(rows)
 
         def relative(predictions: FloatArray) -> FloatArray:
-            losses: FloatArray = self.loss.value(values - predictions) - constants
-            return losses
+            return self.loss.value(values - predictions) - constants
 
         return relative
 
     def constants(self, rows: IntArray) -> FloatArray:
         """The losses of the constant 0."""
-        constants: FloatArray = self.loss.value(self.values[rows])
-        return constants
+        return self.loss.value(self.values[rows])
 
 
 Target = ClassTarget | ValueTarget
@@ -164,7 +162,7 @@ class HeldOutPredictions:
         if rival is not None:
             losses -= self._losses_of([rival] * len(runs), runs, rows)
         run = np.repeat(np.arange(len(runs)), [len(part) for part in held_out])
-        return loss_sums_of_parts(losses, self._weight[rows], run, len(runs))
+        return loss_sums(losses, self._weight[rows], run, len(runs))
 
     def _losses_of(self, candidates: list[int], runs: IntArray, rows: IntArray) -> FloatArray:
         """The losses of candidates (r,) on the rows that runs (r,) hold out, run after run."""

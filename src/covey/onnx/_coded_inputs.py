@@ -159,7 +159,7 @@ def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.Mo
     >>> front = helper.make_model(
     ...     helper.make_graph([copy], "front", [rows], [made]), ir_version=graph.ir_version
     ... )
-    >>> whole = covey.onnx._preparation.joined(front, graph, "made")
+    >>> whole = covey.onnx._coded_inputs.joined(front, graph, "made")
     >>> [value.name for value in whole.graph.input], [value.name for value in whole.graph.output]
     (['rows'], ['label', 'probabilities'])
     """

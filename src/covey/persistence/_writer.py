@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from covey._state import stored_fields
 from covey.persistence._archive import stored_as
-from covey.persistence._errors import NotCoveredError
+from covey.persistence._refusals import NotCoveredError
 
 # Parameters that belong to a machine or to one fit rather than to a model. What is loaded has
 # their defaults: it starts no processes and writes no files.
@@ -46,7 +46,7 @@ class Writer:
         return {
             name.strip("_"): own.write(own.of(owner, name), self)
             for name, kind in stored_fields(cls).items()
-            if (own := kind.for_(owner)) is not None
+            if kind.is_written and (own := kind.for_(owner)) is not None
         }
 
     def record(self, value: Any) -> dict[str, Any]:

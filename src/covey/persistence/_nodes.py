@@ -18,13 +18,12 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from scipy import sparse
 
+from covey._core.limits import LARGEST
 from covey._state import ABSENT, Sizes, StateError, stored_fields
 from covey.persistence._archive import Contents
-from covey.persistence._errors import damaged, out_of_range
-from covey.persistence._writing import OF_THE_MACHINE
+from covey.persistence._refusals import damaged, out_of_range
+from covey.persistence._writer import OF_THE_MACHINE
 
-# No coefficient of a model is larger; sums of products of such numbers stay finite.
-LARGEST = 1e200
 _MOST = 1 << 40
 _LONGEST_TEXT = 1 << 16
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,60}")
@@ -271,20 +270,6 @@ class Node:
         self.check(plain and len(set(names)) == len(names), name, "are no names of members.")
         return names
 
-    def arrays(self, name: str, length: int, shape: Sequence[int | None]) -> list[np.ndarray]:
-        """A list of arrays of finite numbers, all of one shape."""
-        value = self._take(name)
-        proper = type(value) is list and len(value) == length
-        self.check(proper, name, "is no list, or one of another length.")
-        parts = Node({str(n): one for n, one in enumerate(value)}, self._source, self.where)
-        return [parts.array(str(n), shape, low=-1e100, high=1e100) for n in range(length)]
-
-    def shares(self, name: str, length: int) -> np.ndarray:
-        """Weights that are not negative and sum to one."""
-        weights = self.array(name, (length,), low=0.0)
-        self.check(abs(weights.sum() - 1.0) < 1e-6, name, "does not sum to one.")
-        return weights
-
     # -- parts ---------------------------------------------------------------------------------
 
     def child(self, name: str) -> Node:
@@ -348,15 +333,27 @@ class Node:
             by_hand = self._source.by_hand(cls)
             if by_hand is not None:
                 return by_hand(node, owner, known)
-            return node.made(cls, known)
+            return node.made(cls, known, around=owner)
 
-    def made(self, cls: type, known: dict[str, int] | None = None) -> tuple[Any, dict[str, int]]:
-        """The object of a class that this is, and the lengths of its arrays."""
-        sizes = Sizes(SimpleNamespace(), {**getattr(cls, "_sizes", {}), **(known or {})})
+    def made(
+        self,
+        cls: type,
+        known: dict[str, int] | None = None,
+        *,
+        make: type | None = None,
+        around: Any = None,
+    ) -> tuple[Any, dict[str, int]]:
+        """The object that this is, and the lengths of its arrays.
+
+        ``make`` is its class, if another one has the declarations.
+        """
+        sizes = Sizes(
+            SimpleNamespace(), {**getattr(cls, "_sizes", {}), **(known or {})}, around=around
+        )
         self.fields(cls, sizes)
-        arguments = inspect.signature(cls).parameters
+        arguments = inspect.signature(make or cls).parameters
         given = {name: x for name, x in vars(sizes.owner).items() if name in arguments}
-        made = cls(**given)
+        made = (make or cls)(**given)
         for name in vars(sizes.owner).keys() - given.keys():
             setattr(made, name, getattr(sizes.owner, name))
         self._restore(made, cls)
