@@ -334,7 +334,7 @@ def test_of_a_long_table_some_rows_are_looked_at_and_all_are_learned_from(
     assert "of 400 rows, taken evenly" in said.stderr
     assert "count: left out, since it names the rows" in said.stderr
     model = load(tmp_path / "flock.covey")
-    assert list(model.categorical_features) == ["x", "z"]
+    assert list(kinds_of(model)) == ["x", "z"]
     assert model.classes_.tolist() == ["no", "rare", "yes"]
     assert model.evaluation_.n_rows == N_ROWS
     assert 45 <= model.evaluation_.n_held_out <= 55  # of about 100 held out

@@ -280,7 +280,7 @@ def test_a_linear_model_of_a_long_table_is_compared_by_some_of_its_rows(monkeypa
     simple, line = held_out_of(models, problem, make_splits(problem, 0)[0]).models
     assert line.predictions.shape == simple.predictions.shape == (1_500, 2)
     fitted = models["logistic regression, tuned"].fit(problem.table, problem.y)
-    assert fitted.n_features_in_ == 2
+    assert fitted.estimator_.n_features_in_ == 2
     assert fitted.predict(problem.table).shape == (6_000,)
     # Folds by groups are of all rows.
     problem.groups = np.arange(6_000) // 2

@@ -13,12 +13,10 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
+from covey import FlockClassifier
 from covey.cli import _COMMANDS, _terminate
 from covey.persistence import load, save
-from covey.tables import TablePreparation
 
 from .conftest import patients
 
@@ -102,9 +100,8 @@ def test_export_takes_the_table_s_columns(folder, run):
 
 def test_export_names_the_column_that_has_no_onnx_form(folder, run):
     table = pd.read_csv(folder / "patients.csv").dropna(subset="outcome")
-    model = make_pipeline(TablePreparation(), LogisticRegression(max_iter=10_000)).fit(
-        table[["age", "visited"]], table["outcome"]
-    )
+    flock = FlockClassifier(effort="fast", random_state=0)
+    model = flock.fit(table[["age", "visited"]], table["outcome"])
     save(model, folder / "dated.covey")
     result = run("export", "dated.covey", "--onnx", "flock.onnx", cwd=folder)
     assert result.exit_code == 1

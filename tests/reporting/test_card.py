@@ -128,4 +128,4 @@ def test_a_model_of_a_table_has_a_card_of_what_decides_in_it():
     model.calibrate(table[1::2], Y[1::2])
     assert "75 rows that the model was not fitted on" in model.model_card()
     plain = make_pipeline(TablePreparation(), GaussianNB()).fit(table, Y)
-    assert "None: it is one `GaussianNB`." in plain.model_card(table, Y)
+    assert "None: it is one `Pipeline`." in build_card(plain, table, Y)

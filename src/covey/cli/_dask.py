@@ -437,10 +437,14 @@ class _Table:
         y = da.concatenate([da.from_delayed(y, (np.nan,), dtype) for _, y in pieces])
         started = time.perf_counter()
         try:
-            fitted = clone(learner).set_params(checkpoint=checkpoint).fit(X, y)
+            # What is made of one column flips together, as in a flock that makes it itself.
+            groups = [made for made in known.preparation.groups().values() if len(made) > 1]
+            fitted = clone(learner).set_params(checkpoint=checkpoint, feature_groups=groups)
+            fitted.fit(X, y)
         except RuntimeError as error:
             raise CommandError(str(error), 1) from None
-        return fitted.set_params(checkpoint=None), time.perf_counter() - started
+        fitted.set_params(checkpoint=None, feature_groups=None)
+        return fitted, time.perf_counter() - started
 
     def judged(
         self, problem: Problem, fitted: Sequence[tuple[Any, float]]

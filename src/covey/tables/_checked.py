@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from covey._blocks import as_table, is_plainly_right, training_table
 from covey._devices import to_numpy
 from covey._validation import check_column_names, check_one_target, holds_gaps
-from covey.tables._categories import check_no_dates, is_from_dtype, naming_columns
+from covey.tables._categories import (
+    check_no_dates,
+    is_from_dtype,
+    is_table_of_columns,
+    naming_columns,
+)
 from covey.tables._preparation import Preparation
 from covey.tables._reading import Reading, learn_reading
 from covey.tables._row_names import without_useless_names
@@ -94,6 +99,9 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
         holds_gaps(X, getattr(estimator, "feature_names_in_", None))
         return X
     X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
+    names = getattr(estimator, "feature_names_in_", np.empty(0)).tolist()
+    if is_table_of_columns(X) and set(names) < set(X.columns):
+        X = X[names]  # of a table with others too, those that it was fitted to
     validate_data(estimator, X, reset=False, skip_check_array=True)
     X = preparation.reading.read(X)
     holds_gaps(X, _names_read(estimator, preparation.reading))
