@@ -173,7 +173,9 @@ def test_any_estimator_of_a_table_is_explained(patients):
         table, ill
     )
     found = contributions(model, table[:3], background=table)
-    assert_allclose(found.baseline + found.values.sum(axis=1), model.predict_proba(table[:3]))
+    assert_allclose(
+        found.baseline + found.values.sum(axis=1), model.predict_proba(table[:3]), atol=1e-9
+    )
 
 
 def test_a_flock_with_gaps_and_categories_is_explained_by_its_features(patients):
