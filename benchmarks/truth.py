@@ -24,7 +24,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from covey import FlockClassifier, FlockRegressor
-from covey.members import _mixed_flock
+from covey.members import _searching
 
 CLASSES = ["titanic", "mammographic", "contraceptive", "pima", "crx"]
 NUMBERS = ["diabetes", "autoMPG6", "real_estate_valuation", "concrete", "medical_cost"]
@@ -91,7 +91,7 @@ def measured(name):
     """A line of the table, and lines of its columns."""
     X, y = load(name)
     spent = []
-    ordinary = _mixed_flock.importance_on_folds
+    ordinary = _searching.importance_on_folds
 
     def timed(*given):
         start = time.process_time()
@@ -99,11 +99,11 @@ def measured(name):
         spent.append(time.process_time() - start)
         return importance
 
-    _mixed_flock.importance_on_folds = timed
+    _searching.importance_on_folds = timed
     start = time.process_time()
     found = flock(y).fit(X, y).importance_
     seconds = time.process_time() - start
-    _mixed_flock.importance_on_folds = ordinary
+    _searching.importance_on_folds = ordinary
     lost, error = refitted(X, y, found.together)
     columns = {
         "table": name,

@@ -51,7 +51,7 @@ def wave_models():
             random_state=0,
         )
         for name, model in models.items()
-    }, wave(X_test)
+    }
 
 
 def main():
@@ -85,9 +85,9 @@ def main():
     ).fit(X, y)
     look.ImportanceDisplay.from_estimator(asked, X, ax=next(axes))
 
-    results, truth = wave_models()
+    results = wave_models()
     look.BiasVarianceDisplay.from_results(results, ax=next(axes))
-    look.DartsDisplay.from_results(results, truth, ax=next(axes))
+    look.DartsDisplay.from_results(results, ax=next(axes))
 
     path = Path(__file__).with_name("inspection.png")
     drawn = BytesIO()

@@ -25,8 +25,8 @@ class JournalError(ValueError):
     """A journal that cannot be used; the text is one sentence."""
 
 
-class Part:
-    """One part of the computation: `covey._core.journal.Journal`."""
+class WrittenTask:
+    """One part of the computation: see `covey._core.journal.Journal`."""
 
     def __init__(self, journal: Journal, result: Arrays | None, state: Arrays | None) -> None:
         self._journal = journal
@@ -67,13 +67,13 @@ class Journal:
 
     # -- the computation ---------------------------------------------------------------------
 
-    def begin(self) -> Part:
+    def begin(self) -> WrittenTask:
         """The next task."""
         position, self._next = self._next, self._next + 1
         if position < len(self._results):
-            return Part(self, self._results[position], None)
+            return WrittenTask(self, self._results[position], None)
         state = self._state if position == len(self._results) else None
-        return Part(self, None, state)
+        return WrittenTask(self, None, state)
 
     def count(self, snapshot: Callable[[], Arrays]) -> None:
         """A step is done."""

@@ -281,3 +281,9 @@ def check_column_names(X: Any) -> None:
         return
     twice = columns[columns.duplicated()][0]
     raise ValueError(f"X has several columns named {twice!r}; give each a name of its own.")
+
+
+def keep_parameters(estimator: Any, given: dict[str, Any]) -> None:
+    """Set the parameters of an estimator as they are given to ``__init__``, as its locals."""
+    for name in estimator._get_param_names():
+        setattr(estimator, name, given[name])

@@ -30,7 +30,8 @@ from covey._validation import (
     holds_numbers,
 )
 from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
-from covey.members._linear_flock import LinearFlock
+from covey.members._base_flock import Flock
+from covey.members._growing import Growing
 from covey.members._rows_in_memory import InMemoryRows
 from covey.tables._checked import checked_table
 from covey.tables._columns import column_positions, flip_units
@@ -221,7 +222,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             answers = None
         else:
             recipe = self._recipe(y)
-            recipe._check_parameters()
+            Growing(recipe).check_parameters()
             weight = check_sample_weight(sample_weight, len(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             masks, shadows, sizes, answers = self._kept_by_resamples(
@@ -233,7 +234,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_flag(self.prefit, "prefit")
         # The members of any fitted flock can be read; only these can be grown on halves.
-        known = LinearFlock if self.prefit else SubsetEnsembleClassifier | SubsetEnsembleRegressor
+        known = Flock if self.prefit else SubsetEnsembleClassifier | SubsetEnsembleRegressor
         if self.estimator is not None and not isinstance(self.estimator, known):
             raise TypeError(
                 "estimator must be a SubsetEnsembleClassifier or SubsetEnsembleRegressor, whose "
@@ -368,12 +369,12 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         }
         if classifies:
             truth = class_blocks(np.bincount(strata, minlength=len(classes)))
-            settings = recipe._settings()
+            settings = Growing(recipe).settings()
         else:
             rows = InMemoryRows(X, y, weight, None, numeric=True, device=HostDevice())
             recipe._target.standardize(recipe, rows, continued=False)
             truth = rows.target.astype(np.float32)
-            settings = replace(recipe._settings(), finish=0)
+            settings = replace(Growing(recipe).settings(), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)
         masks, sizes = [], np.zeros(n_columns)
         for _ in range(int(recipe.n_estimators)):

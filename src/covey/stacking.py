@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import islice
 from typing import Any, Self
 
@@ -90,8 +91,8 @@ class Layered(TransformerMixin, Ensemble):
                 check_member(self, member, None if number else self.n_features_in_)
         transforms = self.features_ is None or hasattr(self.features_, "transform")
         refuse("features", "is no transformer.", transforms)
-        names, classes = self._names(), getattr(self, "classes_", None)
-        check_fuser(self.fuser_, lambda fuser: self._models.blank(fuser, names, classes), None)
+        of = {"names": self._names(), "classes": getattr(self, "classes_", None)}
+        check_fuser(self.fuser_, partial(self._models.blank, **of), None)
         if self._is_prefit():
             self._roster.take_fitted(list(self.named_estimators_.values()))
             self.features = self.features_
@@ -389,7 +390,7 @@ class Layered(TransformerMixin, Ensemble):
 
     # -- predict -----------------------------------------------------------------------------
 
-    def _forward(self, X: Any) -> tuple[Predictions, Any]:
+    def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
         """What the last layer predicts of rows, and the columns beside it."""
         beside = self._beside(X)
         names, inputs = iter(self._all_names()), X
@@ -411,11 +412,11 @@ class Layered(TransformerMixin, Ensemble):
         return self._all_names()[-len(self.estimators_) :]
 
     def _predictions(self, X: Any) -> Predictions:
-        return self._forward(X)[0]
+        return self._to_fuse(X)[0]
 
     def _as_columns(self, X: Any) -> Any:
         """What the model on top sees."""
-        return self.fuser_._columns(*self._forward(X))
+        return self.fuser_._columns(*self._to_fuse(X))
 
     def transform(self, X: Any) -> Any:
         """What the model on top sees of rows.
@@ -459,12 +460,6 @@ class Layered(TransformerMixin, Ensemble):
                 made = range(self._n_made)
             names += [f"features__{name}" for name in made]
         return np.array(names, dtype=object)
-
-    def _fused(self, X: Any) -> np.ndarray:
-        return self._bounded(self.fuser_.fuse(*self._forward(X)))
-
-    def _importance(self, X: Any) -> np.ndarray:
-        return self.fuser_.importance(*self._forward(X))
 
 
 def _numbers(made: Any) -> Any:
@@ -669,9 +664,6 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
         values = np.stack(predicted, axis=1)
         Predictions(values, self.classes_, names, "probability").check_probabilities()
         return values
-
-    def _fused_log(self, X: Any) -> np.ndarray:
-        return self.fuser_.fuse_log(*self._forward(X))
 
     predict_proba = available_if(_final_has("predict_proba"))(Ensemble.predict_proba)
     predict_log_proba = available_if(_final_has("predict_proba"))(Ensemble.predict_log_proba)

@@ -60,7 +60,7 @@ def assert_same(flock, local, X):
     np.testing.assert_allclose(flock.group_weights_, local.group_weights_)
     np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-2)
     np.testing.assert_allclose(flock.coefficient_sizes_, local.coefficient_sizes_, atol=1e-2)
-    np.testing.assert_allclose(flock._member_means, local._member_means, atol=1e-2)
+    np.testing.assert_allclose(flock.model_.means, local.model_.means, atol=1e-2)
 
 
 LAYOUTS = {
@@ -195,7 +195,7 @@ def test_numbers_are_searched_as_in_memory(double, how):
     np.testing.assert_array_equal(flock.cv_results_["weight"], local.cv_results_["weight"])
     np.testing.assert_array_equal(flock.support_, local.support_)
     np.testing.assert_allclose(flock.predict(X), local.predict(X), rtol=1e-4)
-    np.testing.assert_allclose(flock._member_means, local._member_means, rtol=1e-4)
+    np.testing.assert_allclose(flock.model_.means, local.model_.means, rtol=1e-4)
 
 
 # -- a gate that is given ------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def assert_same_gate(flock, local, X):
     assert flock.fuser_.n_iter_ == local.fuser_.n_iter_ > 1
     np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-6)
     np.testing.assert_allclose(flock.coefficient_sizes_, local.coefficient_sizes_, atol=1e-6)
-    np.testing.assert_allclose(flock._member_means, local._member_means, atol=1e-6)
+    np.testing.assert_allclose(flock.model_.means, local.model_.means, atol=1e-6)
 
 
 @pytest.mark.parametrize("pool", ["linear", "log"])

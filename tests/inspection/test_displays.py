@@ -32,6 +32,7 @@ from covey.inspection import (
     bias_variance,
     diversity,
 )
+from covey.inspection._bias_variance import BiasVariance
 
 mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
@@ -162,17 +163,6 @@ def test_few_features_have_names_and_values_and_many_have_few_ticks(selectors):
     assert len(marks.get_offsets()) == 2 * len(selectors[200].top_pairs_)
 
 
-def test_a_matrix_of_ones_own_is_cut_at_its_thresholds():
-    F = np.array([[0.9, 0.4, 0.1], [0.4, 0.5, 0.2], [0.1, 0.2, 0.3]])
-    display = CoSelectionDisplay.from_matrix(
-        F, feature_names="abc", individual_threshold=0.4, cross_threshold=0.15, kind="pairs"
-    )
-    assert_array_equal(display.image_.get_array(), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    display.plot(kind="features")
-    assert_array_equal(display.image_.get_array(), np.diag([1, 1, 0]))
-    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["a", "b", "c"]
-
-
 # -- members ---------------------------------------------------------------------------------
 
 
@@ -236,15 +226,14 @@ def test_importances_are_sorted_by_class_then_by_who_counts_most(searched, petal
     display.plot(right, kind="heatmap")
     assert_array_equal(right.images[0].get_array(), display.importance.T)
     assert sorted(display.order) == list(range(len(X)))
-    again = ImportanceDisplay.from_importance(
-        [[0.2, 0.8], [0.6, 0.4], [0.9, 0.1]], predictions=["b", "a", "a"]
-    )
-    assert_array_equal(again.order, [2, 1, 0])
 
 
 def test_many_members_become_a_heat_map():
     share = np.full((30, 40), 1 / 40)
-    display = ImportanceDisplay.from_importance(share)
+    names = [f"member {number}" for number in range(40)]
+    display = ImportanceDisplay(
+        importance=share, order=np.arange(30), predictions=None, names=names
+    ).plot()
     assert len(display.ax_.images) == 1
     assert len(display.ax_.get_yticks()) <= 30
 
@@ -309,20 +298,18 @@ def test_bars_add_up_to_the_expected_loss(waves):
     assert_allclose(np.sum(heights, axis=0), [r.expected_loss for r in waves.values()])
     assert [label.get_text() for label in ax.get_xticklabels()] == ["tree", "line", "stump"]
     named = BiasVarianceDisplay.from_results(waves["line"])
-    assert named.names == ["LinearRegression"]
+    assert list(named.results) == ["LinearRegression"]
 
 
 def test_negative_parts_go_below_zero(square):
     found = bias_variance(
         DecisionTreeClassifier(max_depth=1), *square, n_runs=8, random_state=0, max_samples=0.1
     )
-    display = BiasVarianceDisplay.from_results([found], names=["stump"])
-    assert_allclose(sum(v[0] for v in display.parts.values()), found.expected_loss)
-    lowered = BiasVarianceDisplay(
-        parts={"bias": np.array([0.5]), "net_variance": np.array([-0.2])},
-        expected_loss=np.array([0.3]),
-        names=["model"],
-    ).plot()
+    display = BiasVarianceDisplay.from_results({"stump": found})
+    heights = [bars[0].get_height() for bars in display.bars_.values()]
+    assert_allclose(sum(heights), found.expected_loss)
+    helped = BiasVariance("zero_one", "domingos", 0.3, 0.2, bias=0.5, net_variance=-0.2)
+    lowered = BiasVarianceDisplay.from_results({"model": helped})
     (bar,) = lowered.bars_["net_variance"]
     assert (bar.get_y(), bar.get_height()) == (0, -0.2)
 
@@ -330,14 +317,14 @@ def test_negative_parts_go_below_zero(square):
 def test_darts_are_errors_of_two_rows(waves):
     _, ax = plt.subplots()
     truth = wave(X_WAVE)
-    display = DartsDisplay.from_results(waves, truth, rows=(3, 15), ax=ax)
+    display = DartsDisplay.from_results(waves, rows=(3, 15), ax=ax)
     assert drawn_on(display, ax)
     for target, result in zip(display.axes_, waves.values(), strict=True):
         expected = (result.predictions - truth)[:, [3, 15]]
         assert_array_equal(target.collections[0].get_offsets(), expected)
         # No dart misses the target.
         assert np.hypot(*expected.T).max() <= target.get_xlim()[1]
-    chosen = DartsDisplay.from_results(waves, truth).rows
+    chosen = DartsDisplay.from_results(waves).rows
     assert chosen[0] < chosen[1]
 
 
@@ -349,30 +336,12 @@ def test_bad_input_is_answered_with_a_sentence(selectors, printed, square, waves
     cases = [
         (lambda: CoSelectionDisplay.from_estimator(printed), TypeError, "fitted SubsetSelector"),
         (lambda: CoSelectionDisplay.from_estimator(selectors[8], kind="a"), ValueError, "kind"),
-        (lambda: CoSelectionDisplay.from_matrix([[1, 0]]), ValueError, "symmetric"),
-        (lambda: CoSelectionDisplay.from_matrix([[5.0]]), ValueError, "divide counts"),
-        (
-            lambda: CoSelectionDisplay.from_matrix(np.eye(2), feature_names="a"),
-            ValueError,
-            "feature_names must hold one name for each of the 2",
-        ),
-        (
-            lambda: CoSelectionDisplay.from_matrix(np.eye(2), kind="pairs"),
-            ValueError,
-            "exceeds cross_threshold; give it",
-        ),
         (
             lambda: SizeDisplay.from_estimator(GaussianNB(), X, y),
             TypeError,
             "wrap other models in a FusionClassifier",
         ),
         (lambda: KappaErrorDisplay.from_predictions([[0, 1]], [0, 1]), ValueError, "two or more"),
-        (lambda: ImportanceDisplay.from_importance([[-1.0]]), ValueError, "not be negative"),
-        (
-            lambda: ImportanceDisplay.from_importance([[1.0]], predictions=[0, 1]),
-            ValueError,
-            "predictions must hold one label for each of the 1 rows",
-        ),
         (
             lambda: DecisionRegionsDisplay.from_estimator(printed, np.ones((3, 4)), y),
             ValueError,
@@ -388,21 +357,15 @@ def test_bad_input_is_answered_with_a_sentence(selectors, printed, square, waves
             TypeError,
             "grown step by step, got GaussianNB",
         ),
-        (lambda: BiasVarianceDisplay.from_results([]), ValueError, "at least one result"),
+        (lambda: BiasVarianceDisplay.from_results({}), TypeError, "what bias_variance returned"),
         (lambda: BiasVarianceDisplay.from_results([1]), TypeError, "what bias_variance returned"),
         (
-            lambda: BiasVarianceDisplay.from_results(waves, names=["a"]),
-            ValueError,
-            "one name for each of the 3 results",
-        ),
-        (lambda: DartsDisplay.from_results(waves, [1.0, 2.0]), ValueError, "y_true must hold"),
-        (
-            lambda: DartsDisplay.from_results(waves, wave(X_WAVE), rows=(1, 1)),
+            lambda: DartsDisplay.from_results(waves, rows=(1, 1)),
             ValueError,
             "two different test rows",
         ),
         (
-            lambda: DartsDisplay.from_results(waves, wave(X_WAVE), rows=(0, 21)),
+            lambda: DartsDisplay.from_results(waves, rows=(0, 21)),
             ValueError,
             "rows == 21",
         ),
@@ -422,9 +385,9 @@ def test_the_oracle_has_no_regions_and_results_of_two_losses_no_common_bars(squa
             call(oracle, X)
     votes = bias_variance(GaussianNB(), X, y, n_runs=2, random_state=0)
     with pytest.raises(ValueError, match="share one loss and decomposition"):
-        BiasVarianceDisplay.from_results([votes, waves["line"]])
+        BiasVarianceDisplay.from_results({"votes": votes, "line": waves["line"]})
     with pytest.raises(ValueError, match="regressors with one output"):
-        DartsDisplay.from_results(votes, np.zeros(votes.predictions.shape[1]))
+        DartsDisplay.from_results(votes)
 
 
 def test_without_matplotlib_its_name_is_said(monkeypatch, selectors):

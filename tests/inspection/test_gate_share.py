@@ -1,5 +1,7 @@
 """How much of a decision is the gate's, and how much the members'."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -234,11 +236,13 @@ def test_a_row_is_all_the_gates_or_none_of_it_where_one_is_constant(
     flock = GATED[name]().fit(X, y)
     if constant == "members":
         set_constant_members(flock)
-        flock._member_means = flock._predictions(X[:1]).values[0]
+        means = flock._predictions(X[:1]).values[0]
+        flock.model_ = replace(flock.model_, means=means)
     else:
         for part in gate_of(flock):
             part[:] = 0.0
-        flock._member_shares = flock.explain_fusion(X).mean(axis=0)
+        shares = flock.explain_fusion(X).mean(axis=0)
+        flock.model_ = replace(flock.model_, shares=shares)
     expected = 1.0 if constant == "members" else 0.0
     shares = [record["gate_share"] for record in flock.explain(X)]
     assert shares == pytest.approx(np.full(len(X), expected), abs=1e-9)

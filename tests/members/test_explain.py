@@ -74,7 +74,7 @@ def test_ramps_and_products_are_folded_into_features():
     flock = FlockRegressor(random_state=0).fit(X, y)
     assert not flock.basis_.is_plain
     (record,) = flock.explain(X[:1], top=100)
-    columns = flock.basis_.rows(X[:1])[0] - flock._column_mean
+    columns = flock.basis_.rows(X[:1])[0] - flock.model_.column_mean
     for member in record["members"]:
         moved = flock.member_coef_[member["member"] - 1, 0] * columns
         by_feature = flock.basis_.on_features(moved)

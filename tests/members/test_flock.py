@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 import covey._core.search.rows as rungs
 import covey._core.search.search as search
-import covey.members._searched_flock as _searched_flock
+import covey.members._linear_search as _linear_search
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
 from covey._core.search.cross_fit import CrossFit
 from covey._folds import make_folds
@@ -124,7 +124,7 @@ def test_members_say_what_the_ensemble_says_of_them(fitted, iris):
 
 
 def test_a_member_outside_its_subset_does_not_look(monkeypatch):
-    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.3)
+    monkeypatch.setattr(_linear_search, "_FLIP_PROBABILITY", 0.3)
     X, y = make_classification(200, 12, n_informative=4, random_state=0)
     model = flock(effort="fast").fit(X, y)
     assert not model.support_.all()
@@ -412,7 +412,7 @@ def test_it_says_how_far_it_is(iris, capsys):
 
 
 def test_it_says_how_far_a_long_part_is(iris, capsys, monkeypatch):
-    monkeypatch.setattr(_searched_flock, "_SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(_linear_search, "_SECONDS_BETWEEN", 0.0)
     flock(verbose=1, effort="fast").fit(*iris)
     assert "on all rows, iteration 3" in capsys.readouterr().out
 
@@ -448,12 +448,12 @@ def test_notebooks_show_the_flock(fitted, iris):
 def test_a_gate_reports_whom_it_asks(fuser):
     X, y = make_quarter_circle(60, random_state=0)
     model = SubsetEnsembleClassifier(3, fuser=fuser, random_state=0).fit(X, y)
-    assert_allclose(model._member_shares, model.explain_fusion(X).mean(axis=0), rtol=1e-10)
+    assert_allclose(model.model_.shares, model.explain_fusion(X).mean(axis=0), rtol=1e-10)
 
 
 def test_feature_groups_stay_whole(monkeypatch):
-    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.3)
-    monkeypatch.setitem(_searched_flock._STARTS, "subset_penalty", 0.01)
+    monkeypatch.setattr(_linear_search, "_FLIP_PROBABILITY", 0.3)
+    monkeypatch.setitem(_linear_search._STARTS, "subset_penalty", 0.01)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(100, 6))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] > 0
@@ -627,7 +627,7 @@ def interrupted(monkeypatch):
 
 def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, monkeypatch):
     whole = flock(n_estimators=3).fit(*noisy)
-    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
+    monkeypatch.setattr(_linear_search, "is_interactive", lambda: True)
     interrupted("_optimum", 12)
     with pytest.warns(UserWarning, match="Interrupted: [12] of 6 families"):
         model = flock(n_estimators=3).fit(*noisy)
@@ -641,7 +641,7 @@ def test_nobody_gets_a_part_of_a_search_unasked(noisy, interrupted, monkeypatch)
     interrupted("_optimum", 12)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
-    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
+    monkeypatch.setattr(_linear_search, "is_interactive", lambda: True)
     interrupted("_optimum", 1)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
@@ -651,7 +651,7 @@ def test_a_last_fit_that_is_interrupted_stays_where_the_comparison_ended(
     noisy, interrupted, monkeypatch
 ):
     monkeypatch.setattr(rungs, "_FEWEST", 40)
-    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
+    monkeypatch.setattr(_linear_search, "is_interactive", lambda: True)
     interrupted("continued", 1)
     with pytest.warns(UserWarning, match="not every group of the flock was fitted"):
         model = flock(n_estimators=3).fit(*noisy)
@@ -664,7 +664,7 @@ def test_results_name_the_rows_of_the_rung_that_was_interrupted(noisy, interrupt
     whole = flock(n_estimators=3).fit(*noisy)
     n_rows = np.unique(whole.cv_results_["n_rows"])
     assert len(n_rows) == 2
-    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
+    monkeypatch.setattr(_linear_search, "is_interactive", lambda: True)
     interrupted("hold_out", 3)
     with pytest.warns(UserWarning, match="Interrupted: 2 of"):
         model = flock(n_estimators=3).fit(*noisy)

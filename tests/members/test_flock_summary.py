@@ -32,7 +32,7 @@ def test_a_summary_is_one_screen_of_every_member(flock_of_table):
     assert len(numbered) + sum(left_out) == flock.n_estimators_
     for line in numbered:
         k = int(line.split()[0]) - 1
-        assert f"{100 * flock._member_shares[k]:.0f} %" in line
+        assert f"{100 * flock.model_.shares[k]:.0f} %" in line
         assert f" {flock.support_[k].sum()} feature" in line
 
 

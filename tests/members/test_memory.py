@@ -49,6 +49,6 @@ def test_what_is_computed_a_few_rows_at_a_time_is_the_same(monkeypatch, n_classe
     monkeypatch.setattr(rows_in_memory, "_NUMBERS_AT_ONCE", 50)
     monkeypatch.setattr(block, "NUMBERS_AT_ONCE", 50)
     one = FlockClassifier(random_state=0).fit(X, y)
-    assert_allclose(one._member_means, at_once._member_means, rtol=1e-12)
+    assert_allclose(one.model_.means, at_once.model_.means, rtol=1e-12)
     assert_allclose(one.group_weights_, at_once.group_weights_)
     assert_allclose(one.predict_proba(X), at_once.predict_proba(X), atol=1e-12)

@@ -37,9 +37,10 @@ from covey._checkpoint import Journal
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
 from covey.inspection import gate_share
-from covey.members import _mixed_flock, _searched_flock
-from covey.members._member_kinds import KINDS, Table, made, suits
+from covey.members import _linear_search, _searching
+from covey.members._member_kinds import KINDS, Table, as_given, made, suits
 from covey.members._mixing import Clock
+from covey.members._searching import Searching
 
 FEW = ["linear", GaussianNB(), ("trees", ExtraTreesClassifier(20))]
 
@@ -92,7 +93,7 @@ def test_mixed_compares_all_kinds_that_suit_the_table():
 
 
 def test_best_effort_is_mixed_unless_something_is_to_be_read():
-    names = FlockClassifier(effort="best", random_state=0)._wanted()
+    names = Searching(FlockClassifier(effort="best", random_state=0)).wanted()
     assert list(names) == list(KINDS)
     for linear in (
         FlockClassifier(),
@@ -100,7 +101,7 @@ def test_best_effort_is_mixed_unless_something_is_to_be_read():
         FlockClassifier(effort="best", max_features=2),
         FlockClassifier(effort="best", max_terms=20),
     ):
-        assert list(linear._wanted()) == ["linear"]
+        assert list(Searching(linear).wanted()) == ["linear"]
 
 
 def test_weights_are_the_greedy_selection_of_predictions_out_of_fold(noisy):
@@ -445,7 +446,7 @@ def test_a_fit_that_was_killed_between_candidates_goes_on(noisy, killed_after, t
 @pytest.fixture
 def with_a_class_of_one_row(monkeypatch):
     """A table on which kernel machines cannot be calibrated, and kinds that are fitted soon."""
-    monkeypatch.setattr(_mixed_flock, "KINDS", ("linear", "svm", "neighbors", "neighbors_few"))
+    monkeypatch.setattr(_searching, "KINDS", ("linear", "svm", "neighbors", "neighbors_few"))
     X, y = load_iris(return_X_y=True)
     return X[30:101], y[30:101]
 
@@ -518,7 +519,7 @@ def test_who_interrupts_the_search_of_linear_members_gets_no_other_kinds(noisy, 
         return hold_out(self, family)
 
     monkeypatch.setattr(CrossFit, "hold_out", interrupted)
-    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
+    monkeypatch.setattr(_linear_search, "is_interactive", lambda: True)
     with pytest.warns(UserWarning, match="Interrupted: 1 of"):
         model = flock(effort="balanced").fit(*noisy)
     assert model.cv_results_["member"].tolist() == ["linear"]
@@ -572,15 +573,16 @@ def test_a_flock_of_sparse_rows_does_not_make_them_dense(noisy, tmp_path):
     model = flock(["neighbors"], cv=once(len(y))).fit(X, y)
     save(model, tmp_path / "flock.covey")
     for one in (model, load(tmp_path / "flock.covey")):
-        assert one._as_given(X, "neighbors") is X
+        assert one.model_.is_sparse
+        assert as_given(one, X, "neighbors") is X
 
 
 def test_names_are_left_out_where_there_is_no_pandas(noisy, monkeypatch):
     table = pd.DataFrame(noisy[0], columns=list("abcdef"))
     model = flock([GaussianNB()], cv=once(len(table))).fit(table, noisy[1])
-    assert list(model._as_given(noisy[0], "gaussiannb").columns) == list("abcdef")
+    assert list(as_given(model, noisy[0], "gaussiannb").columns) == list("abcdef")
     monkeypatch.setitem(sys.modules, "pandas", None)
-    assert model._as_given(noisy[0], "gaussiannb") is noisy[0]
+    assert as_given(model, noisy[0], "gaussiannb") is noisy[0]
 
 
 def test_kinds_that_cannot_be_fitted_to_a_table_are_refused_by_name(noisy):
@@ -832,8 +834,8 @@ def test_explanations_of_wide_sparse_tables_take_little_memory():
 def test_examples_are_spread_over_the_rows():
     X = np.arange(150.0)[:, None]
     model = flock([GaussianNB()]).fit(X, np.arange(150) >= 75)
-    assert len(model._examples) == 100
-    assert_array_equal(model._examples[[0, -1], 0], [0.0, 149.0])
+    assert len(model.model_.examples) == 100
+    assert_array_equal(model.model_.examples[[0, -1], 0], [0.0, 149.0])
 
 
 def test_importances_sum_to_one_and_find_what_matters():

@@ -20,8 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from covey import FlockRegressor, SubsetEnsembleRegressor
 from covey.fusers import Mean, Median, Predictions
 from covey.fusers._fixed import make_fuser
-from covey.inspection import CoSelectionDisplay, ImportanceDisplay
-from covey.members import _searched_flock
+from covey.inspection import ImportanceDisplay
+from covey.members import _linear_search
 from covey.members._held_out import held_out_rows
 from covey.members._member import LinearRegressionMember
 
@@ -77,7 +77,7 @@ def standardised_ridge(X, y, alpha):
     "options", [{"effort": "fast"}, {"fuser": "mean", "flip_probability": 0}], ids=str
 )
 def test_one_member_without_flips_is_ridge(diabetes, options, monkeypatch):
-    monkeypatch.setattr(_searched_flock, "_FLIP_PROBABILITY", 0.0)
+    monkeypatch.setattr(_linear_search, "_FLIP_PROBABILITY", 0.0)
     X, y = diabetes
     flock = regressor(n_estimators=1, alpha=0.05, random_state=0, **options).fit(X, y)
     expected = standardised_ridge(X, y, 0.05).predict(X)
@@ -466,13 +466,7 @@ def test_verbose_says_what_is_done(diabetes, capsys):
 def test_displays_draw_what_it_says(searched, diabetes):
     plt = pytest.importorskip("matplotlib.pyplot")
     X, _ = diabetes
-    importance = searched.explain_fusion(X, as_frame=True)
-    assert ImportanceDisplay.from_importance(importance).names == searched._names()
-    kept = searched.support_.astype(float)
-    display = CoSelectionDisplay.from_matrix(
-        kept.T @ kept / len(kept), feature_names=searched.feature_names_in_
-    )
-    assert display.co_selection.shape == (10, 10)
+    assert ImportanceDisplay.from_estimator(searched, X).names == searched._names()
     plt.close("all")
 
 
@@ -578,7 +572,7 @@ def test_explain_adds_up_to_what_moves_a_member(searched, diabetes):
     for told in record["members"]:
         member = searched.estimators_[told["member"] - 1]
         assert_allclose(told["weight"], importance[told["member"] - 1])
-        average = member.coef_ @ searched._column_mean + member.intercept_
+        average = member.coef_ @ searched.model_.column_mean + member.intercept_
         moved = sum(push for _, push in told["because"])
         assert_allclose(average + moved, told["prediction"])
         sizes = [abs(push) for _, push in told["because"]]

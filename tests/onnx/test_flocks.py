@@ -1,6 +1,7 @@
 """Flocks and their members as ONNX graphs predict the same probabilities."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -113,9 +114,9 @@ def test_groups_of_either_pool_on_all_kinds_of_columns_predict_the_same():
     model = flock(fuser="mean").fit(X_IRIS, Y_IRIS)
     # Whatever a search may find: members and gates see the columns of one basis.
     for both in (basis, Basis.plain(4)):
-        model.basis_ = both
-        model.member_coef_ = rng.normal(size=(3, 3, both.n_columns))
-        model._column_scale = np.ones(both.n_columns)
+        coef = rng.normal(size=(3, 3, both.n_columns))
+        scale = np.ones(both.n_columns)
+        model.model_ = replace(model.model_, basis=both, coef=coef, column_scale=scale)
         gates = rng.normal(size=(3, both.n_columns))
         model.fuser_ = GatedGroups(
             both, gates, rng.normal(size=3), [2, 1], ["linear", "log"], [0.7, 0.3], model.classes_

@@ -414,6 +414,19 @@ def test_what_one_method_has_learnt_is_refused_by_another(other, tmp_path):
         load(changed(path, change))
 
 
+def test_groups_have_the_members_that_there_are(tmp_path):
+    model = covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0).fit(ROWS, SIDES)
+
+    def sizes(document):
+        return document["model"]["fitted"]["model"]["GatedModel"]["sizes"]
+
+    def one_more(values):
+        values[0] += 1
+
+    with pytest.raises(ModelFileError, match="sizes are not those of the groups"):
+        load(with_array(saved(model, tmp_path / "groups.covey"), sizes, one_more))
+
+
 def test_flags_are_true_or_false(path):
     def support(document):
         return document["model"]["fitted"]["grown"]["support"]
@@ -474,7 +487,7 @@ def unfitted():
             lambda model: model["fitted"].update(n_features_in=10**12),
             "n_features_in is not between",
         ),
-        (lambda model: model["fitted"].update(n_estimators=99), "n_estimators is not between"),
+        (lambda model: model["fitted"].update(model=None), "model is no object"),
         (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
     ],
 )

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.svm import SVC
 
-from covey.members._ensembles import BaggedClassifier
+from covey.members._members_of import BaggedClassifier
 from covey.persistence import ModelFileError, load, save
 from tests.persistence._helpers import X, changed, saved, with_array, y
 
@@ -38,20 +38,20 @@ NEIGHBORS = KNeighborsClassifier(3)
     ("model", "array", "change", "match"),
     [
         (FOREST, "left_child", odd(0, 10**6), "children lead out of their tree"),
-        (FOREST, "left_child", odd(0, -7), "left_child is no child"),
+        (FOREST, "left_child", odd(0, -7), "children lead out of their tree"),
         (FOREST, "right_child", odd(0, 1), "children do not make a tree"),
         (FOREST, "left_child", odd(0, 0), "children lead out of their tree"),
         (FOREST, "feature", odd(0, 4), "feature is none of the table's"),
         (FOREST, "feature", odd(0, -1), "feature is none of the table's"),
         (FOREST, "threshold", odd(0, np.nan), "threshold holds NaN, or a number beyond"),
         (FOREST, "values", odd(0, 7.0), "values are no probabilities"),
-        (FOREST, "sizes", odd(0, 1), "left_child has the shape"),
-        (FOREST, "weighted_n_node_samples", odd(0, 0.0), "are not positive"),
+        (FOREST, "sizes", odd(0, 1), "sizes are not those of the nodes"),
+        (FOREST, "weighted_n_node_samples", odd(0, 0.0), "a number that is not above 0"),
         (BOOSTING, "left", odd(0, 10**6), "children lead out of their tree"),
         (BOOSTING, "left", odd(0, 0), "children lead out of their tree"),
-        (BOOSTING, "feature_idx", odd(0, 4), "feature_idx is out of range"),
-        (BOOSTING, "feature_idx", odd(0, -1), "feature_idx is out of range"),
-        (BOOSTING, "is_leaf", odd(0, 2), "is_leaf is neither true nor false"),
+        (BOOSTING, "feature_idx", odd(0, 4), "feature_idx holds a number above"),
+        (BOOSTING, "feature_idx", odd(0, -1), "feature_idx holds a number below"),
+        (BOOSTING, "is_leaf", odd(0, 2), "is_leaf holds a number above"),
         (BOOSTING, "value", odd(1, np.inf), "value holds NaN, or a number beyond"),
         (BOOSTING, "baseline", lambda values: values[:, :2], "baseline has the shape"),
         (MACHINE, "n_support", odd(0, 10**6), "n_support holds a number above"),

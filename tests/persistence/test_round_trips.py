@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import covey
 from covey.members import LinearRegressionMember
-from covey.members._linear_flock import LinearFlock
+from covey.members._base_flock import Flock
 from covey.persistence._registry import HOMES, format_of
 from covey.persistence._writer import OF_THE_MACHINE
 from covey.tables import TablePreparation
@@ -216,9 +216,9 @@ def test_every_fuser_and_every_flock_of_covey_is_held_by_files():
     public = {
         kind.__name__
         for kind in public
-        if inspect.isclass(kind) and issubclass(kind, (covey.Fuser, LinearFlock))
+        if inspect.isclass(kind) and issubclass(kind, (covey.Fuser, Flock))
     }
-    assert public - {"Fuser", "GatedGroups", "LinearFlock"} <= set(HOMES)
+    assert public - {"Fuser", "GatedGroups", "Flock"} <= set(HOMES)
 
 
 def test_what_becomes_of_gaps_and_categories_comes_back(tmp_path):

@@ -131,7 +131,7 @@ class PreparedRows:
         from sklearn.base import clone
         from sklearn.pipeline import Pipeline
 
-        from covey.members._linear_flock import LinearFlock
+        from covey.members._base_flock import Flock
 
         problem, estimator = self.problem, clone(estimator)
         given = {name: estimator.get_params()[name] for name in _fold_parameters(estimator)}
@@ -149,7 +149,7 @@ class PreparedRows:
             given["checkpoint"] = None
             estimator.set_params(checkpoint=checkpoint)
         y, model = problem.y[self.rows], estimator
-        if isinstance(estimator, LinearFlock):
+        if isinstance(estimator, Flock):
             estimator.set_params(categorical_features=problem.kinds).fit(self.table, y)
         else:
             preparation, numbers = self._prepared

@@ -76,7 +76,7 @@ def predictions_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
 
 def load_model(path: str) -> Any:
     """A model of a table, from a file of ``covey fit``."""
-    from covey.members._linear_flock import LinearFlock
+    from covey.members._base_flock import Flock
     from covey.persistence import ModelFileError, load
 
     try:
@@ -84,7 +84,7 @@ def load_model(path: str) -> Any:
             model = load(path)
     except ModelFileError as error:
         raise CommandError(str(error)) from None
-    if not isinstance(model, LinearFlock) or not hasattr(model, "feature_names_in_"):
+    if not isinstance(model, Flock) or not hasattr(model, "feature_names_in_"):
         raise CommandError(
             f"{path} holds a {type(model).__name__} that was not fitted to the columns of a "
             "table; give a file that covey fit has saved, or use covey.load in Python."

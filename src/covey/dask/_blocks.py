@@ -110,7 +110,7 @@ class TableBlock(SearchBlock):
     def n_bytes(self) -> int:
         """How large it may become, as far as it has got."""
         n_runs, n_rows = self.run_weight.shape
-        arrays = [self._given, self.run_weight, *self._share.values(), *self.held_out.arrays]
+        arrays = [self._given, self.run_weight, *self._share.values(), *self.predicted.values()]
         if self.is_sparse:
             arrays += [self._given] * len(self.designs)
         else:

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from covey import _state as stored
 from covey._core.fusion.competence import (
@@ -631,42 +631,6 @@ class DynamicSelection(Fuser):
 
     # -- fusing -------------------------------------------------------------------------------
 
-    def competence(
-        self, P: Predictions, region: np.ndarray, distance: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Rate each member for each sample.
-
-        Parameters
-        ----------
-        P : Predictions
-            The members' predictions of the samples.
-        region : ndarray of shape (n_samples, n_neighbors)
-            The nearest known samples, as positions in ``right_``, the nearest first; of clusters
-            the nearest one.
-        distance : ndarray of shape (n_samples, n_neighbors)
-            How far away they are.
-
-        Returns
-        -------
-        competence : ndarray of shape (n_samples, n_members)
-        """
-        return self._row.measure(self, P, region, distance)
-
-    def select(self, competence: np.ndarray) -> np.ndarray:
-        """Turn ratings into weights.
-
-        Parameters
-        ----------
-        competence : ndarray of shape (n_samples, n_members)
-            Minus infinity where a member is not available.
-
-        Returns
-        -------
-        weights : ndarray of shape (n_samples, n_members)
-            Non-negative; a row of zeros selects all members alike.
-        """
-        return self._row.take(self, competence).astype(float)
-
     def _region(self, P: Predictions, X: Any) -> tuple[np.ndarray | None, np.ndarray]:
         """How far away the nearest known samples are, and which they are."""
         space = self._row.space
@@ -680,7 +644,7 @@ class DynamicSelection(Fuser):
         """The competences of checked predictions."""
         if self._row.weight is not _by_potential or self._n_near() < len(self.truth_):
             distance, region = self._region(P, X)
-            return self.competence(P, region, distance)
+            return self._row.measure(self, P, region, distance)
         # All known samples count, in whatever order: sums over them are products of matrices.
         known = np.ones(self.worth_.shape) if self.available_ is None else self.available_
         worth, rows = self.worth_ * known, self._scaled(X)
@@ -694,9 +658,9 @@ class DynamicSelection(Fuser):
         return competence
 
     def _selected(self, P: Predictions, X: Any) -> np.ndarray:
-        """The weights that ``select`` gives; equal ones, where it gives none."""
+        """The weights of members that are taken; equal ones, where none is."""
         competence = np.where(P.known, self._rated(P, X), -np.inf)
-        weight = np.where(P.known, self.select(competence), 0.0)
+        weight = np.where(P.known, self._row.take(self, competence).astype(float), 0.0)
         return np.where(weight.any(axis=1, keepdims=True), weight, available_weight(P))
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -745,22 +709,11 @@ def _count_different(points: Any) -> int:
 # -- META-DES: a classifier learns when a member is right -----------------------------------------
 
 
-class Levels(TransformerMixin, BaseEstimator):
-    """Each number as the number of tenths that it reaches, 0 to 10."""
-
-    def fit(self, X: np.ndarray, y: Any = None) -> Self:
-        """Do nothing: the levels are fixed."""
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def transform(self, X: np.ndarray) -> np.ndarray:
-        """The levels."""
-        return np.digitize(X, np.linspace(0.1, 1.0, 10))
-
-
 def default_meta() -> Pipeline:
     """The classifier that ``meta_classifier=None`` stands for."""
-    return make_pipeline(Levels(), MultinomialNB())
+    # Each number becomes the number of tenths that it reaches, 0 to 10.
+    levels = {"bins": np.linspace(0.1, 1.0, 10)}
+    return make_pipeline(FunctionTransformer(np.digitize, kw_args=levels), MultinomialNB())
 
 
 def _learn_when_right(fuser: DynamicSelection, P: Predictions) -> None:

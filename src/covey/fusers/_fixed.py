@@ -33,7 +33,7 @@ from covey.fusers._base import (
     values_by,
 )
 from covey.fusers._predictions import Predictions, as_predictions
-from covey.fusers._weights import WeightedFuser, hits
+from covey.fusers._weights import WeightedFuser, accuracies
 
 
 def _known(P: Predictions) -> np.ndarray | None:
@@ -298,8 +298,7 @@ class SingleBest(Fuser, name="single_best"):
     learns = True
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        right, total = hits(P, codes, sample_weight)
-        self.best_ = int(np.argmax(right / np.where(total > 0, total, 1.0)))
+        self.best_ = int(np.argmax(accuracies(P, codes, sample_weight)))
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return weighted_mean(P.values, self._importance(P, X, codes))

@@ -36,7 +36,7 @@ from covey.fusers._predictions import Predictions
 
 if TYPE_CHECKING:
     from covey._core.journal import Journal
-    from covey._core.search.assembly import Flock
+    from covey._core.search.assembly import FoundFlock
     from covey._core.search.targets import ClassTarget, ValueTarget
 
 
@@ -493,7 +493,7 @@ class GatedGroups(Fuser):
         self.classes = classes
 
     @classmethod
-    def of(cls, flock: Flock, classes: np.ndarray | None) -> Self:
+    def of(cls, flock: FoundFlock, classes: np.ndarray | None) -> Self:
         """The gates of what a search found."""
         # As files hold them: products of other layouts differ in their last bit.
         gates = flock.basis, np.ascontiguousarray(flock.gate_coef), flock.gate_intercept

@@ -653,9 +653,11 @@ def encode_outputs(
         if output == "one_hot":
             part = np.eye(values.shape[2])[part.argmax(axis=2)]
         elif output == "logits":
-            part = _logits(part, clip)
+            clipped = np.clip(part, clip, 1.0 - clip)
+            part = np.log(clipped) - np.log1p(-clipped)
         elif output == "scores":
-            part = _centered_logs(part)
+            logs = np.log(np.maximum(part, np.finfo(np.float64).tiny))
+            part = logs - logs.mean(axis=-1, keepdims=True)
         elif output == "ranks" and ranks is not None:
             part = _ranks_of_values(part, [ranks[k] for k in chosen])
         elif output == "ranks":
@@ -668,16 +670,6 @@ def ranks_of_classes(values: np.ndarray) -> np.ndarray:
     """Average ranks of the classes of each row, from 0 for the last to 1 for the first."""
     ranks = rankdata(values, axis=-1) - 1.0
     return ranks / max(1, values.shape[-1] - 1)
-
-
-def _logits(values: np.ndarray, clip: float) -> np.ndarray:
-    clipped = np.clip(values, clip, 1.0 - clip)
-    return np.log(clipped) - np.log1p(-clipped)
-
-
-def _centered_logs(values: np.ndarray) -> np.ndarray:
-    logs = np.log(np.maximum(values, np.finfo(np.float64).tiny))
-    return logs - logs.mean(axis=-1, keepdims=True)
 
 
 def learn_ranks(values: np.ndarray, weight: np.ndarray) -> Ranks:

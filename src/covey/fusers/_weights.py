@@ -133,12 +133,11 @@ class WeightedFuser(Fuser):
             weight = available_weight(P) * sample_weight[:, None]
             self.weights_ = _inverse_errors(P.values[:, :, 0] - codes[:, None], weight)
             return
-        right, total = hits(P, codes, sample_weight)
         if self.weights == "accuracy":
-            weights = right / np.where(total > 0, total, 1.0)
+            weights = accuracies(P, codes, sample_weight)
         else:
             # One more success and one more failure keep the odds finite.
-            accuracy = (right + 1.0) / (total + 2.0)
+            accuracy = accuracies(P, codes, sample_weight, 1.0)
             odds = accuracy / (1.0 - accuracy) * (P.n_classes - 1.0)
             weights = np.maximum(np.log(np.maximum(odds, 1.0)), 0.0)
         if not weights.any():
@@ -175,12 +174,17 @@ class WeightedFuser(Fuser):
         return effective_weight(P, weights)
 
 
-def hits(
-    P: Predictions, codes: np.ndarray, sample_weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The weight of rows on which each member is right, and of those that it predicts, (K,)."""
+def accuracies(
+    P: Predictions, codes: np.ndarray, sample_weight: np.ndarray, more: float = 0.0
+) -> np.ndarray:
+    """The share of rows on which each member is right, of those that it predicts, (K,).
+
+    ``more`` successes, and as many failures, are added. 0 of a member that predicts no row.
+    """
     weight = available_weight(P) * sample_weight[:, None]
-    return (weight * (P.labels == codes[:, None])).sum(axis=0), weight.sum(axis=0)
+    right = (weight * (P.labels == codes[:, None])).sum(axis=0) + more
+    total = weight.sum(axis=0) + 2 * more
+    return right / np.where(total > 0, total, 1.0)
 
 
 def _inverse_errors(errors: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -358,9 +362,8 @@ class StaticSelection(Fuser, name="static_selection"):
         check_number(self.share, "share", low=0, high=1, closed="right")
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        right, total = hits(P, codes, sample_weight)
         # Sums of weights are rounded, and rounding must not choose between equals.
-        accuracy = np.round(right / np.where(total > 0, total, 1.0), 12)
+        accuracy = np.round(accuracies(P, codes, sample_weight), 12)
         kept = keep_highest(accuracy[None], max(1, int(P.n_members * self.share)))[0]
         self.weights_ = kept / kept.sum()
 

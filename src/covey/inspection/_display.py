@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
-
-from covey._validation import check_one_each
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,12 +81,6 @@ class Display:
                 f"estimator is fused by the oracle, which {why_no_oracle}; fit it with another "
                 "fuser."
             )
-
-
-def checked_names(names: Iterable[Any], number: int, what: str, name: str = "names") -> list[str]:
-    """Names as text, one for each of so many things."""
-    names = [str(one) for one in names]
-    return check_one_each(names, number, name, f"name for each of the {{}} {what}")
 
 
 def add_color_bar(ax: Axes, image: Any, label: str) -> Any:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array
 
 from covey._core.limits import TINY
-from covey._validation import check_number, check_one_each
+from covey._validation import check_number
 from covey.inspection._bias_variance import AUTHORS, BiasVariance
 from covey.inspection._display import (
     BLUE,
@@ -21,7 +20,6 @@ from covey.inspection._display import (
     PALE,
     Axes,
     Display,
-    checked_names,
 )
 from covey.inspection._fusion_loss import Ambiguity, ambiguity
 
@@ -107,12 +105,8 @@ class BiasVarianceDisplay(Display):
 
     Parameters
     ----------
-    parts : dict of str to ndarray of shape (n_models,)
-        The terms by name, zero where a model has none.
-    expected_loss : ndarray of shape (n_models,)
-    names : list of str
-    loss : str
-        What was decomposed, in words.
+    results : dict of str to BiasVariance
+        What `bias_variance` found, by the models' names.
 
     Attributes
     ----------
@@ -137,58 +131,43 @@ class BiasVarianceDisplay(Display):
     ...     random_state=0,
     ... )
     >>> display = covey.inspection.BiasVarianceDisplay.from_results({"deep tree": deep})
-    >>> sorted(display.parts)
+    >>> sorted(display.bars_)
     ['bias', 'variance']
     """
 
-    parts: dict[str, np.ndarray]
-    expected_loss: np.ndarray
-    names: list[str]
-    loss: str = "expected loss"
+    results: dict[str, BiasVariance]
 
     @classmethod
-    def from_results(
-        cls, results: Any, *, names: Sequence[str] | None = None, ax: Axes | None = None
-    ) -> Self:
+    def from_results(cls, results: Any, *, ax: Axes | None = None) -> Self:
         """Draw what `bias_variance` found.
 
         Parameters
         ----------
-        results : BiasVariance, list of them, or mapping from names to them
+        results : BiasVariance, or mapping from the models' names to them
             All of one loss and decomposition.
-        names : sequence of str, optional
-            The models' names.
         ax : matplotlib Axes, optional
 
         Returns
         -------
         display : BiasVarianceDisplay
         """
-        results, names = _named_results(results, names)
-        kinds = {(result.loss, result.decomposition) for result in results}
-        if len(kinds) > 1:
+        results = _named(results)
+        if len({(result.loss, result.decomposition) for result in results.values()}) > 1:
             raise ValueError(
                 "results must share one loss and decomposition, or their bars do not compare; "
                 "draw them apart."
             )
-        ((loss, decomposition),) = kinds
-        words = {"squared": "squared loss", "zero_one": "zero-one loss"}[loss]
-        return cls(
-            parts={
-                name: np.array([result.parts.get(name, 0.0) for result in results])
-                for name in _TERMS
-                if any(name in result.parts for result in results)
-            },
-            expected_loss=np.array([result.expected_loss for result in results]),
-            names=names,
-            loss=words + AUTHORS.get(decomposition, ""),
-        ).plot(ax)
+        return cls(results=results).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
-        places, losses = np.arange(len(self.names)), self.expected_loss
+        results = list(self.results.values())
+        places, losses = np.arange(len(results)), [result.expected_loss for result in results]
         above, below = np.zeros(len(places)), np.zeros(len(places))
         self.bars_ = {}
-        for name, values in self.parts.items():
+        for name in _TERMS:
+            if not any(name in result.parts for result in results):
+                continue
+            values = np.array([result.parts.get(name, 0.0) for result in results])
             color = ORANGE if "variance" in name else BLUE if "bias" in name else "#b9c2cd"
             start, label = np.where(values < 0, below, above), name.replace("_", " ")
             self.bars_[name] = ax.bar(places, values, 0.6, bottom=start, color=color, label=label)
@@ -200,10 +179,11 @@ class BiasVarianceDisplay(Display):
             ax.annotate(f"{value:.3g}", point, textcoords="offset points", **shift)
         ax.axhline(0, color=INK, lw=0.8)
         ax.margins(y=0.12)
-        crowded = max(map(len, self.names)) * len(self.names) > 40
+        crowded = max(map(len, self.results)) * len(results) > 40
         style = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-        ax.set_xticks(places, self.names, **style)
-        ax.set_ylabel(self.loss)
+        ax.set_xticks(places, list(self.results), **style)
+        words = {"squared": "squared loss", "zero_one": "zero-one loss"}[results[0].loss]
+        ax.set_ylabel(words + AUTHORS.get(results[0].decomposition, ""))
         ax.legend()
         ax.set_title("what the loss is made of")
 
@@ -250,7 +230,7 @@ class DartsDisplay(Display):
     ...     random_state=0,
     ... )
     >>> from covey.inspection import DartsDisplay
-    >>> display = DartsDisplay.from_results({"deep tree": deep}, np.sin(6 * test[:, 0]))
+    >>> display = DartsDisplay.from_results({"deep tree": deep})
     >>> display.darts[0].shape
     (20, 2)
     """
@@ -263,48 +243,39 @@ class DartsDisplay(Display):
     def from_results(
         cls,
         results: Any,
-        y_true: ArrayLike | None = None,
         *,
         rows: Sequence[int] | None = None,
-        names: Sequence[str] | None = None,
         ax: Axes | None = None,
     ) -> Self:
         """Draw predictions that `bias_variance` kept.
 
         Parameters
         ----------
-        results : BiasVariance, list of them, or mapping from names to them
-            Of regressors with one output, all of the same test rows.
-        y_true : array-like of shape (n_test,), optional
-            The truth at the test rows. By default what the results were compared with: the true
-            function where it is known, else ``y_test``.
+        results : BiasVariance, or mapping from the models' names to them
+            Of regressors with one output, all of the same test rows. Errors are against the true
+            function where it is known, else against ``y_test``.
         rows : pair of int, optional
             The two test rows. By default, of the rows whose biases and variances are the most
             like the models' means, the two whose errors are the least correlated.
-        names : sequence of str, optional
-            The models' names.
         ax : matplotlib Axes, optional
 
         Returns
         -------
         display : DartsDisplay
         """
-        results, names = _named_results(results, names)
-        for name, result in zip(names, results, strict=True):
+        results = _named(results)
+        for name, result in results.items():
             if result.loss != "squared" or result.predictions.ndim != 2:
                 raise ValueError(
                     f"results must be of regressors with one output, but {name!r} is not; its "
                     "predictions have no distance from the truth that a dart could show."
                 )
-        given = results[0].target if y_true is None else y_true
-        truth = check_array(given, dtype=np.float64, ensure_2d=False, input_name="y_true")
-        for result in results:
-            n_test = result.predictions.shape[1]
-            check_one_each(truth, n_test, "y_true", "value for each of the {} test rows")
-        errors = [result.predictions - truth for result in results]
+        errors = [result.predictions - result.target for result in results.values()]
+        if len({error.shape[1] for error in errors}) > 1:
+            raise ValueError("results must be of the same test rows; draw others apart.")
         rows = _two_rows(rows, errors)
         darts = [error[:, rows] for error in errors]
-        return cls(darts=darts, names=names, rows=tuple(rows)).plot(ax)
+        return cls(darts=darts, names=list(results), rows=tuple(rows)).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         from matplotlib.patches import Circle
@@ -340,31 +311,18 @@ class DartsDisplay(Display):
         ax.set_title("bias and variance as darts")
 
 
-def _named_results(
-    results: Any, names: Sequence[str] | None
-) -> tuple[list[BiasVariance], list[str]]:
-    """Results as a list, and a name for each."""
+def _named(results: Any) -> dict[str, BiasVariance]:
+    """Results by the names of their models."""
     if isinstance(results, BiasVariance):
-        results = [results]
-    elif isinstance(results, dict):
-        names = list(results) if names is None else names
-        results = results.values()
-    results = list(results)
-    if not results:
-        raise ValueError("results holds nothing to draw; give at least one result.")
-    for result in results:
-        if not isinstance(result, BiasVariance):
-            raise TypeError(
-                f"results must be what bias_variance returned, got {type(result).__name__}."
-            )
-    if names is None:
         # "Squared loss of Ridge: 50 fresh training sets ..." names the model.
-        names = [
-            result.description.partition(" of ")[2].partition(":")[0] or f"model {number}"
-            for number, result in enumerate(results, start=1)
-        ]
-    names = [names] if isinstance(names, str) else names
-    return results, checked_names(names, len(results), "results")
+        results = {results.description.partition(" of ")[2].partition(":")[0]: results}
+    known = isinstance(results, Mapping) and results
+    if not known or not all(isinstance(result, BiasVariance) for result in results.values()):
+        raise TypeError(
+            "results must be what bias_variance returned, or a dict with one result for each "
+            f"name, got {type(results).__name__}."
+        )
+    return {str(name): result for name, result in results.items()}
 
 
 def _two_rows(rows: Sequence[int] | None, errors: list[np.ndarray]) -> list[int]:

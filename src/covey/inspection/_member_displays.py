@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -27,7 +26,6 @@ from covey.inspection._display import (
     Axes,
     Display,
     add_color_bar,
-    checked_names,
     colors_of,
 )
 from covey.inspection._diversity import complete_predictions, diversity
@@ -41,22 +39,15 @@ _MOST_VALUES = 12
 class CoSelectionDisplay(Display):
     """Which features members keep, and which they keep together: a map of F of eq. (12).
 
-    Make one by `from_estimator` or `from_matrix`.
+    Make one by `from_estimator`.
 
     Draw it where members have subsets of their own; of more than some fifty features it is hard to
     read.
 
     Parameters
     ----------
-    co_selection : ndarray of shape (n_features, n_features)
-        F. Its diagonal holds the features' own frequencies.
-    binary : ndarray of shape (n_features, n_features), bool
-        F^bin of eq. (13).
-    feature_names : list of str
-    individual_threshold, cross_threshold : float or None
-        T_indiv and T_cross; None where not known.
-    tested : bool, default=False
-        Whether tests, and not T_indiv, say which features are selected.
+    selector : SubsetSelector
+        Fitted.
 
     Attributes
     ----------
@@ -72,12 +63,7 @@ class CoSelectionDisplay(Display):
     >>> CoSelectionDisplay.from_estimator(selector)  # doctest: +SKIP
     """
 
-    co_selection: np.ndarray
-    binary: np.ndarray
-    feature_names: list[str]
-    individual_threshold: float | None = None
-    cross_threshold: float | None = None
-    tested: bool = False
+    selector: Any
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> Self:
@@ -98,68 +84,9 @@ class CoSelectionDisplay(Display):
             check_is_fitted(estimator, "co_selection_")
         if not hasattr(estimator, "co_selection_"):
             raise TypeError(
-                f"estimator must be a fitted SubsetSelector, got {type(estimator).__name__}; "
-                "give a matrix of your own to from_matrix."
+                f"estimator must be a fitted SubsetSelector, got {type(estimator).__name__}."
             )
-        names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
-        return cls(
-            co_selection=estimator.co_selection_,
-            binary=estimator.co_selection_binary_,
-            feature_names=[str(name) for name in names],
-            individual_threshold=estimator.individual_threshold_,
-            cross_threshold=estimator.cross_threshold_,
-            tested=estimator.individual_threshold_ is None,
-        ).plot(**options)
-
-    @classmethod
-    def from_matrix(
-        cls,
-        co_selection: ArrayLike,
-        *,
-        feature_names: Sequence[str] | None = None,
-        individual_threshold: float | None = None,
-        cross_threshold: float | None = None,
-        **options: Any,
-    ) -> Self:
-        """Draw a matrix of co-selection frequencies.
-
-        Parameters
-        ----------
-        co_selection : array-like of shape (n_features, n_features)
-            Symmetric, between 0 and 1.
-        feature_names : sequence of str, optional
-            Numbers by default.
-        individual_threshold, cross_threshold : float, optional
-            What diagonal and other entries must exceed to count as selected.
-        **options
-            Those of `plot`.
-
-        Returns
-        -------
-        display : CoSelectionDisplay
-        """
-        F = check_array(co_selection, dtype=np.float64, input_name="co_selection")
-        if F.shape[0] != F.shape[1] or not np.allclose(F, F.T):
-            raise ValueError(
-                "co_selection must be symmetric, one row and one column a feature, got an array "
-                f"of shape {F.shape}{'' if F.shape[0] != F.shape[1] else ' that is not'}."
-            )
-        if F.min() < 0 or F.max() > 1:
-            raise ValueError(
-                "co_selection must hold frequencies between 0 and 1, got values from "
-                f"{F.min():g} to {F.max():g}; divide counts by the number of members."
-            )
-        names = range(len(F)) if feature_names is None else feature_names
-        names = checked_names(names, len(F), "features", "feature_names")
-        limits = {"individual_threshold": individual_threshold, "cross_threshold": cross_threshold}
-        for name, value in limits.items():
-            if value is not None:
-                check_number(value, name, low=0, high=1)
-        # No frequency exceeds 1: without a threshold nothing is selected.
-        to_exceed = np.full_like(F, 1.0 if cross_threshold is None else cross_threshold)
-        np.fill_diagonal(to_exceed, 1.0 if individual_threshold is None else individual_threshold)
-        display = cls(co_selection=F, binary=to_exceed < F, feature_names=names, **limits)
-        return display.plot(**options)
+        return cls(selector=estimator).plot(**options)
 
     def plot(
         self, ax: Axes | None = None, *, kind: str = "frequency", cmap: Any = "Blues"
@@ -180,24 +107,21 @@ class CoSelectionDisplay(Display):
         self : CoSelectionDisplay
         """
         check_choice(kind, "kind", ("frequency", "pairs", "features"))
-        tested = kind == "features" and self.tested
-        needed = {"pairs": "cross_threshold", "features": "individual_threshold"}.get(kind)
-        if needed and getattr(self, needed) is None and not tested:
-            raise ValueError(f"kind={kind!r} shows what exceeds {needed}; give it.")
         return super().plot(ax, kind=kind, cmap=cmap)
 
     def _draw(self, ax: Axes, kind: str, cmap: Any) -> None:
-        F, n_features = self.co_selection, len(self.co_selection)
+        found = self.selector
+        F, n_features = found.co_selection_, len(found.co_selection_)
         on_diagonal = np.eye(n_features, dtype=bool)
         if kind == "frequency":
             shown, highest = F, max(float(F.max()), 1e-9)
             title = "how often features are kept together"
         elif kind == "pairs":
-            shown, highest = self.binary & ~on_diagonal, 1
-            title = f"{shown.sum() // 2} pairs ($T_{{cross}}$ = {self.cross_threshold:.2f})"
+            shown, highest = found.co_selection_binary_ & ~on_diagonal, 1
+            title = f"{shown.sum() // 2} pairs ($T_{{cross}}$ = {found.cross_threshold_:.2f})"
         else:
-            shown, highest = self.binary & on_diagonal, 1
-            limit = self.individual_threshold
+            shown, highest = found.co_selection_binary_ & on_diagonal, 1
+            limit = found.individual_threshold_
             how = "by tests" if limit is None else f"$T_{{indiv}}$ = {limit:.2f}"
             title = f"{shown.sum()} features ({how})"
         self.image_ = ax.imshow(shown.astype(float), cmap=cmap, vmin=0, vmax=highest)
@@ -219,8 +143,8 @@ class CoSelectionDisplay(Display):
     def _add_bar(self, ax: Axes) -> None:
         """A color bar on which the thresholds that are known are marked."""
         marks = (
-            (self.individual_threshold, "indiv", "-", "line"),
-            (self.cross_threshold, "cross", ":", "dots"),
+            (self.selector.individual_threshold_, "indiv", "-", "line"),
+            (self.selector.cross_threshold_, "cross", ":", "dots"),
         )
         known = [mark for mark in marks if mark[0] is not None]
         texts = [f"$T_{{{symbol}}}$ = {value:.2f} ({word})" for value, symbol, _, word in known]
@@ -234,13 +158,14 @@ class CoSelectionDisplay(Display):
         ticks = list(range(n_features))
         if n_features > MOST_NAMES:
             ticks = []
-            for feature in np.argsort(-shown.sum(axis=1) - np.diag(self.co_selection)):
+            for feature in np.argsort(-shown.sum(axis=1) - np.diag(self.selector.co_selection_)):
                 if len(ticks) == 8 or not shown[feature].any():
                     break
                 if all(abs(feature - other) > n_features / 14 for other in ticks):
                     ticks.append(int(feature))
             ticks.sort()
-        names = [self.feature_names[feature] for feature in ticks]
+        known = getattr(self.selector, "feature_names_in_", range(n_features))
+        names = [str(known[feature]) for feature in ticks]
         size = 8 if n_features <= _MOST_VALUES or n_features > MOST_NAMES else 6
         long = max(map(len, names), default=0) > 3
         ax.set_xticks(ticks, names, fontsize=size, rotation=90 if long else 0)
@@ -591,7 +516,7 @@ class ImportanceDisplay(Display):
     """Who decides which rows: the members' importances over the data.
 
     Rows are sorted by predicted class, then by the member that counts most. Make one by
-    `from_estimator` or `from_importance`.
+    `from_estimator`.
 
     Draw it where weights depend on the row (a gate, dynamic selection); under equal weights all
     rows look alike.
@@ -637,56 +562,17 @@ class ImportanceDisplay(Display):
         display : ImportanceDisplay
         """
         cls._check_flock(estimator, regressors=True, why_no_oracle="reads the true labels")
-        predictions = estimator.predict(X) if is_classifier(estimator) else None
-        of_members = estimator.explain_fusion(X)
-        names = estimator._names()
-        return cls.from_importance(of_members, predictions=predictions, names=names, **options)
-
-    @classmethod
-    def from_importance(
-        cls,
-        importance: ArrayLike,
-        *,
-        predictions: ArrayLike | None = None,
-        names: Sequence[str] | None = None,
-        **options: Any,
-    ) -> Self:
-        """Draw what ``explain_fusion`` gave.
-
-        Parameters
-        ----------
-        importance : array-like of shape (n_rows, n_members)
-            Not negative.
-        predictions : array-like of shape (n_rows,), optional
-            Predicted classes, to sort by first.
-        names : sequence of str, optional
-            The members' names; a data frame has its own.
-        **options
-            Those of `plot`.
-
-        Returns
-        -------
-        display : ImportanceDisplay
-        """
-        if names is None and hasattr(importance, "columns"):
-            names = list(importance.columns)
-        importance = check_array(importance, dtype=np.float64, input_name="importance")
-        n_rows, n_members = importance.shape
-        if importance.min() < 0:
-            raise ValueError(f"importance must not be negative, got {importance.min():g}.")
-        if names is None:
-            names = [f"member {number}" for number in range(1, n_members + 1)]
-        codes = np.zeros(n_rows, dtype=int)
-        if predictions is not None:
-            predictions, what = column_or_1d(predictions), "label for each of the {} rows of "
-            check_one_each(predictions, n_rows, "predictions", f"{what}importance")
+        importance, predictions = estimator.explain_fusion(X), None
+        codes = np.zeros(len(importance), dtype=int)
+        if is_classifier(estimator):
+            predictions = estimator.predict(X)
             codes = np.unique(predictions, return_inverse=True)[1]
         order = np.lexsort((-importance.max(axis=1), importance.argmax(axis=1), codes))
         return cls(
             importance=importance[order],
             order=order,
             predictions=None if predictions is None else predictions[order],
-            names=checked_names(names, n_members, "members"),
+            names=estimator._names(),
         ).plot(**options)
 
     def plot(self, ax: Axes | None = None, *, kind: str = "auto") -> Self:

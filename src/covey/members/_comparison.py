@@ -14,9 +14,9 @@ from threadpoolctl import ThreadpoolController
 from covey._blocks import take_rows
 from covey._core.threads import in_order
 from covey._models import fit_member, fit_on_rows, weight_parameters
-from covey.members._member_kinds import LINEAR, Table, made, suits
+from covey.members._linear_search import Progress, is_interactive
+from covey.members._member_kinds import LINEAR, Table, as_given, made, member_prediction, suits
 from covey.members._mixing import Clock, Library
-from covey.members._searched_flock import Progress, is_interactive
 from covey.members._training_rows import TrainingRows
 
 # The share of a time limit after which no candidate is begun: what is kept is fitted once more.
@@ -48,7 +48,7 @@ class Comparison:
 
     def run(self, wanted: dict[str, Any], table: Table, *, as_far_as_they_suit: bool) -> None:
         """Add to the library what is wanted; with ``as_far_as_they_suit`` what cannot is not."""
-        library, journal = self._library, self._flock._journal
+        library, journal = self._library, self._clock.journal
         suited = [
             name
             for name, kind in wanted.items()
@@ -56,7 +56,7 @@ class Comparison:
         ]
         for number, name in enumerate(suited):
             kind = wanted[name]
-            if library.names and self._flock._is_late(self._clock, SHARE_OF_SEARCH):
+            if library.names and self._clock.was_late(SHARE_OF_SEARCH):
                 self._says.begin(
                     "most of the time is over, not tried: " + ", ".join(suited[number:])
                 )
@@ -103,9 +103,7 @@ class Comparison:
         if len(kept) < 2 or not expected:
             return None
         is_short = not self._clock.leaves(sum(expected.values()))
-        return (
-            max(expected, key=expected.__getitem__) if self._flock._as_before(is_short) else None
-        )
+        return max(expected, key=expected.__getitem__) if self._clock.as_before(is_short) else None
 
     def _expected(self, name: str) -> float:
         """How many seconds a model will take on all rows, by what it took on the folds."""
@@ -117,7 +115,7 @@ class Comparison:
         """A model on all rows."""
         rows = self._rows
         used = np.flatnonzero(rows.weight)
-        X, weight = self._flock._as_given(rows.X, name), rows.weight[used]
+        X, weight = as_given(self._flock, rows.X, name), rows.weight[used]
         with self._quietly(len(used)):
             try:
                 return fit_member(
@@ -138,7 +136,7 @@ class Comparison:
 
         A checkpoint keeps all of it: who takes longest must not depend on when a fit went on.
         """
-        journal = self._flock._journal
+        journal = self._clock.journal
         task = None if journal is None else journal.begin()
         if task is not None and task.result is not None:
             kept = task.result
@@ -168,7 +166,7 @@ class Comparison:
         fitted on the others.
         """
         held_out, y = self._library.held_out, self._rows.y
-        X = self._flock._as_given(self._rows.X, name)
+        X = as_given(self._flock, self._rows.X, name)
 
         def of_fold(number: int) -> tuple[Any, np.ndarray]:
             if self._library.names and self._clock.is_late(1.0):
@@ -177,7 +175,7 @@ class Comparison:
             with self._quietly(len(train)):
                 weights = self._weights(name, model, train)
                 fitted = fit_on_rows(model, name, X, y, weights, train, number + 1)
-                return fitted, self._flock._member_prediction(name, fitted, take_rows(X, test))
+                return fitted, member_prediction(self._flock, name, fitted, take_rows(X, test))
 
         parts: list[np.ndarray] = []
         models: list[Any] = []
@@ -187,7 +185,7 @@ class Comparison:
             parts += [predicted for _, predicted in found]
             if not self._library.may_gain(np.concatenate(parts)):
                 break
-        if self._flock._journal is None:
+        if self._clock.journal is None:
             self.on_folds[name] = models
         return np.concatenate(parts)
 

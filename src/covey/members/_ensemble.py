@@ -146,11 +146,15 @@ class Ensemble(ABC):
             return self._predictions(X)
         return self._predictions(X, "probability")
 
+    def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
+        """What the members predict, and the features that the fuser sees."""
+        return self._predictions(X), X
+
     def _fused(self, X: Any) -> np.ndarray:
-        return self._bounded(self.fuser_.fuse(self._predictions(X), X))
+        return self._bounded(self.fuser_.fuse(*self._to_fuse(X)))
 
     def _fused_log(self, X: Any) -> np.ndarray:
-        return self.fuser_.fuse_log(self._predictions(X), X)
+        return self.fuser_.fuse_log(*self._to_fuse(X))
 
     def _bounded(self, fused: np.ndarray) -> np.ndarray:
         """What is fused, within the range that numbers keep to."""
@@ -160,7 +164,7 @@ class Ensemble(ABC):
         return np.where(np.isfinite(fused), np.clip(fused, *self.y_range_), fused)
 
     def _importance(self, X: Any) -> np.ndarray:
-        return self.fuser_.importance(self._predictions(X), X)
+        return self.fuser_.importance(*self._to_fuse(X))
 
     def _names(self) -> list[str]:
         """The members' names."""

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import Bunch
 
 from covey._decisions import decided
-from covey._devices import returned, to_numpy
-from covey._state import OrAbsent, Record
-from covey.members._calibrated import CONFIDENCE, IntervalCalibration, SetCalibration
+from covey._devices import to_numpy
+from covey._state import AnyOf, Parameter
+from covey._validation import keep_parameters
+from covey.members._base_flock import Flock
 from covey.members._ensemble import accepts_dask
 from covey.members._given import Classifiers, Regressors
-from covey.members._mixed_flock import MixedFlock
+from covey.members._linear_model import GatedModel
+from covey.members._mixed_model import MixedModel
+from covey.members._searching import Searching
 
 
-class FlockClassifier(MixedFlock, ClassifierMixin, BaseEstimator):
+class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     """A few groups of linear members on feature subsets of their own, found by a search.
 
     Members are trained as in `SubsetEnsembleClassifier`, by Algorithm 1 of Gupta, Audhkhasi and
@@ -288,9 +289,10 @@ class FlockClassifier(MixedFlock, ClassifierMixin, BaseEstimator):
               asked mostly where flavanoids and od280/od315_of_diluted_wines are low
     """
 
-    calibration_: OrAbsent(Record(SetCalibration, "C"))
+    members: Parameter(members=True)
+    model_: AnyOf(GatedModel, MixedModel, letters="C D F")
 
-    _models = Classifiers
+    _models, _finder = Classifiers, Searching
 
     def __init__(
         self,
@@ -315,70 +317,7 @@ class FlockClassifier(MixedFlock, ClassifierMixin, BaseEstimator):
         device: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.effort = effort
-        self.members = members
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.max_members = max_members
-        self.max_terms = max_terms
-        self.alpha = alpha
-        self.cv = cv
-        self.feature_groups = feature_groups
-        self.always_keep = always_keep
-        self.categorical_features = categorical_features
-        self.class_weight = class_weight
-        self.scoring = scoring
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.checkpoint = checkpoint
-        self.device = device
-        self.verbose = verbose
-
-    @accepts_dask
-    def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = True) -> np.ndarray:
-        """The classes that a row may have: the true one is among them with a chance of ``level``.
-
-        A class is in the set where it is at least as probable as for most rows of this class
-        that were held out (split conformal prediction by class, with the probability as score),
-        so that a rare class is missed no more often than the others. What is predicted is always
-        in it, so that no set is empty. The Notes of the class say what is guaranteed.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or Dask collection of shape \
-(n_samples, n_features)
-        level : float, default=0.9
-            How often the true class is to be in the set, at least; above 0 and below 1. A class
-            of which fewer than ``level / (1 - level)`` rows were held out is in all sets, with a
-            warning.
-        by_class : bool, default=True
-            Whether the level holds for the rows of each class by itself. False: for all rows
-            together. Sets are smaller, and may never hold a rare class.
-
-        Returns
-        -------
-        sets : ndarray of shape (n_samples, n_classes), bool
-            Which of ``classes_`` are in the set of each row.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from covey import FlockClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> flock = FlockClassifier(effort="fast", random_state=0).fit(X[::2], y[::2])
-        >>> sets = flock.calibrate(X[1::2], y[1::2]).predict_set(X, level=0.95)
-        >>> sets.shape, flock.classes_[sets[0]].tolist()
-        ((150, 3), [0])
-        """
-        known = self._measured("predict_set")
-        bounds = known.bounds(level, by_class)
-        if by_class and (said := known.always_in_sets(level, self.classes_)):
-            warnings.warn(said, UserWarning, stacklevel=3)
-        probabilities = to_numpy(self.predict_proba(X))
-        sets = -probabilities <= bounds
-        sets[np.arange(len(sets)), decided(self, probabilities)] = True
-        return returned(sets, X)
+        keep_parameters(self, locals())
 
     @accepts_dask
     def predict(self, X: Any, *, reject: float | None = None) -> np.ndarray:
@@ -409,58 +348,8 @@ class FlockClassifier(MixedFlock, ClassifierMixin, BaseEstimator):
             labels = labels.astype(object)  # any text can be put where a row is masked
         return np.ma.masked_array(labels, mask=probabilities.max(axis=1) < threshold)
 
-    def rejection(
-        self,
-        reject: float | None = None,
-        *,
-        accuracy: float | None = None,
-        confidence: float = CONFIDENCE,
-    ) -> Bunch:
-        """How right the flock is if it leaves the rows of which it is the least sure to a person.
 
-        Parameters
-        ----------
-        reject : float, optional
-            The share of rows that it may leave, from 0 to below 1.
-        accuracy : float, optional
-            In place of ``reject``: how often it is to be right about the rest. The fewest rows
-            are left (none, 5 %, ..., 95 %) for which the rows held out say so.
-        confidence : float, default=0.95
-            How sure ``low`` and ``accuracy`` are. Where one of twenty shares is chosen by an
-            accuracy, it holds for all of these at once.
-
-        Returns
-        -------
-        found : Bunch
-            ``reject``, the share of rows held out that are left; ``threshold``, the probability
-            below which a row is; ``accuracy`` of the others, and ``low``, which it is above but
-            for a chance of ``1 - confidence`` (Clopper and Pearson's limit). This is exact for
-            rows that `calibrate` was given, and approximate for rows that folds held out.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> from covey import FlockClassifier
-        >>> X, y = load_breast_cancer(return_X_y=True)
-        >>> flock = FlockClassifier(effort="fast", random_state=0).fit(X[::2], y[::2])
-        >>> found = flock.calibrate(X[1::2], y[1::2]).rejection(accuracy=0.95)
-        >>> bool(found.low >= 0.95)
-        True
-        >>> flock.predict(X[:200], reject=found.reject).mask.sum() < 40
-        np.True_
-        """
-        known = self._measured("reject")
-        answers = decided(self, known.probabilities)
-        return known.rejection(answers, reject, accuracy, confidence)
-
-    def _rows_held_out_for_decisions(self) -> tuple[Any, ...]:
-        if not hasattr(self, "calibration_"):
-            return super()._rows_held_out_for_decisions()
-        known = self.calibration_
-        return known.label, known.probabilities, known.weight, known.source
-
-
-class FlockRegressor(MixedFlock, RegressorMixin, BaseEstimator):
+class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     r"""A few groups of linear regressors on feature subsets of their own, found by a search.
 
     The regression sibling of `FlockClassifier`. Members are trained as in
@@ -579,9 +468,10 @@ class FlockRegressor(MixedFlock, RegressorMixin, BaseEstimator):
     2   51 %  3 features: rises with bp, bmi and s6; asked slightly more where s5 and bmi are high
     """
 
-    calibration_: OrAbsent(Record(IntervalCalibration))
+    members: Parameter(members=True)
+    model_: AnyOf(GatedModel, MixedModel, letters="C D F")
 
-    _models = Regressors
+    _models, _finder = Regressors, Searching
 
     def __init__(
         self,
@@ -608,61 +498,4 @@ class FlockRegressor(MixedFlock, RegressorMixin, BaseEstimator):
         device: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.effort = effort
-        self.members = members
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.max_members = max_members
-        self.max_terms = max_terms
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.alpha = alpha
-        self.cv = cv
-        self.feature_groups = feature_groups
-        self.always_keep = always_keep
-        self.categorical_features = categorical_features
-        self.scoring = scoring
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.checkpoint = checkpoint
-        self.device = device
-        self.verbose = verbose
-
-    @accepts_dask
-    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
-        """Bounds of y: it lies between them with a chance of ``level``.
-
-        They are the prediction plus an upper and a lower quantile of the errors of rows held out
-        (split conformal prediction, as much on either side), so that they are as wide for every
-        row, and lie askew where errors do. The Notes of the class say what is guaranteed.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or Dask collection of shape \
-(n_samples, n_features)
-        level : float, default=0.9
-            How often y is to lie between the bounds, at least; above 0 and below 1. They are
-            infinite if fewer than ``(1 + level) / (1 - level)`` rows were held out.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_samples, 2)
-            The lower and the upper bound of each row.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from covey import FlockRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X[::2], y[::2])
-        >>> low, high = flock.calibrate(X[1::2], y[1::2]).predict_interval(X, level=0.8).T
-        >>> bool(((low < y) & (y < high)).mean() > 0.75)
-        True
-        """
-        low, high = self._measured("predict_interval").interval(level)
-        predicted = to_numpy(self.predict(X))
-        bounds = np.column_stack([predicted + low, predicted + high])
-        never_negative = hasattr(self, "y_range_") and self.y_range_[0] >= 0
-        return returned(np.maximum(bounds, 0.0) if never_negative else bounds, X)
+        keep_parameters(self, locals())

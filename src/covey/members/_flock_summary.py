@@ -149,8 +149,9 @@ def flock_summary(
     if origins is not None:
         names = [plain_words(name) for name in names]
         made_of = origins.of if made_of is None else origins.of[made_of]
-    effects = ColumnEffects(flock.basis_, flock._column_mean, flock._column_scale, names, made_of)
-    contrast, asked = flock._contrast(), _conditions(flock, names, made_of)
+    model = flock.model_
+    effects = ColumnEffects(*model.scaled_basis, names, made_of)
+    contrast, asked = model.contrast(flock), _conditions(flock, names, made_of)
     support = flock.support_ if origins is None else origins.used(flock.support_)
     noun = "feature" if origins is None else "column"
     shown: dict[int, list[str]] = {}
@@ -205,7 +206,7 @@ def _weights(flock: Any) -> np.ndarray:
     if hasattr(flock.fuser_, "member_weights"):
         weights = flock.fuser_.member_weights(flock.n_estimators_)
         return np.asarray(weights / weights.sum())
-    return np.asarray(flock._member_shares)
+    return np.asarray(flock.model_.shares)
 
 
 def _member_lines(
@@ -294,7 +295,7 @@ def _conditions(flock: Any, names: list[str], made_of: np.ndarray | None) -> lis
     fuser = flock.fuser_
     if isinstance(fuser, GatedGroups):
         groups = np.repeat(np.arange(len(fuser.sizes)), fuser.sizes)
-        scaled, coef = (flock.basis_, flock._column_mean, flock._column_scale), fuser.coef
+        scaled, coef = flock.model_.scaled_basis, fuser.coef
     elif isinstance(fuser, Gate):
         groups = np.zeros(flock.n_estimators_, dtype=int)
         scaled, coef = _standardized(fuser, flock.basis_.n_features)
@@ -305,7 +306,7 @@ def _conditions(flock: Any, names: list[str], made_of: np.ndarray | None) -> lis
     found = []
     for k, group in enumerate(groups):
         together = groups == group
-        share = flock._member_shares[together]
+        share = flock.model_.shares[together]
         # The gradient of the logarithm of a softmax, where its weights are the mean ones.
         routing = coef[k] - share @ coef[together] / share.sum()
         found.append(_condition(effects, routing, scaled[2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -43,10 +44,11 @@ def decisions(
     default by the features themselves. With ``max_members`` only so many members are named for
     each row.
     """
-    columns = flock.basis_.rows(X.toarray() if hasattr(X, "toarray") else X) - flock._column_mean
+    rows = X.toarray() if hasattr(X, "toarray") else X
+    columns = flock.basis_.rows(rows) - flock.model_.column_mean
     importance = flock._by_blocks(flock._importance, X)
     values = flock._by_blocks(flock._member_values, X)
-    contrast, target = flock._contrast(), flock._target
+    contrast, target = flock.model_.contrast(flock), flock._target
     of_columns = feature_shares(flock.basis_)
     if names is None:
         names, shares = feature_names(flock), of_columns
@@ -57,7 +59,7 @@ def decisions(
         {**target.decided(flock, fused), "members": []}
         for fused in flock._by_blocks(flock._fused, X)
     ]
-    if hasattr(flock, "_member_means"):
+    if flock.model_.means is not None:
         found = flock._by_blocks(lambda rows: _gate_shares(flock, rows), X)
         for record, share in zip(records, found.tolist(), strict=True):
             record["gate_share"] = share
@@ -92,9 +94,9 @@ def _gate_shares(flock: Any, X: Any) -> np.ndarray:
     whichever rows are explained with it.
     """
     P, importance = flock._predictions(X), flock._importance(X)
-    usual = np.broadcast_to(flock._member_shares, importance.shape)
+    usual = np.broadcast_to(flock.model_.shares, importance.shape)
     unvaried = Predictions(
-        np.broadcast_to(flock._member_means, P.values.shape),
+        np.broadcast_to(flock.model_.means, P.values.shape),
         None if P.kind == "value" else P.classes,
         kind=P.kind,
     )
@@ -123,7 +125,7 @@ def because(
 
 def _strongest(flock: Any, names: ArrayLike, shares: Any) -> list[str]:
     """What moves each member the most in general; "(constant)" where nothing does."""
-    sizes = np.abs(flock._contrast() * flock._column_scale).mean(axis=1) @ shares
+    sizes = np.abs(flock.model_.contrast(flock) * flock.model_.column_scale).mean(axis=1) @ shares
     return [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]
 
 
@@ -147,7 +149,7 @@ def feature_shares(basis: Basis) -> Any:
 def flock_table(flock: Any, origins: Origins | None = None) -> str:
     """The members as an HTML table: their group, mean importance, features, the heaviest."""
     names = feature_names(flock)
-    sizes = np.abs(flock._contrast()).mean(axis=1) * flock._column_scale
+    sizes = np.abs(flock.model_.contrast(flock)).mean(axis=1) * flock.model_.column_scale
     made_of, supports, noun = flock.preparation_, flock.support_, "features"
     if origins is not None:
         names, supports, noun = origins.names, origins.used(supports), "columns"
@@ -164,17 +166,23 @@ def flock_table(flock: Any, origins: Origins | None = None) -> str:
         cells = [
             str(number + 1),
             str(groups[number] + 1),
-            f"{100 * flock._member_shares[number]:.0f} %",
+            f"{100 * flock.model_.shares[number]:.0f} %",
             f"{int(support.sum())} of {len(support)}",
             top,
         ]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        rows.append(cells)
     heads = ("member", "group", "weight", noun, "the heaviest")
+    return html_table(flock, f"{flock.n_estimators_} members", heads, rows)
+
+
+def html_table(flock: Any, title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """An HTML table about a flock."""
+    cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     head = "".join(f"<th>{name}</th>" for name in heads)
-    title = f"{flock.n_estimators_} members"
     if flock._classifies:
         title += f", {len(flock.classes_)} classes"
     return (
         f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
+        f"<tbody>{body}</tbody></table>"
     )

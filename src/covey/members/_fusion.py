@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -54,12 +55,8 @@ class _Fusion(TransformerMixin, Ensemble):
             check_member(self, member, self.n_features_in_)
             method = _METHODS[self.kind_]
             refuse("members", f"has a member without {method}.", hasattr(member, method))
-        names, classes = self._names(), getattr(self, "classes_", None)
-        check_fuser(
-            self.fuser_,
-            lambda fuser: self._models.blank(fuser, names, classes),
-            self.n_features_in_,
-        )
+        of = {"names": self._names(), "classes": getattr(self, "classes_", None)}
+        check_fuser(self.fuser_, partial(self._models.blank, **of), self.n_features_in_)
         if self.prefit is True:
             self._roster.take_fitted(list(self.named_estimators_.values()))
         if not self.fuser_.needs_y:

@@ -11,7 +11,7 @@ import numpy as np
 from covey._blocks import take_rows
 from covey._core.gating.gate import Groups
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
-from covey._core.search.assembly import Flock
+from covey._core.search.assembly import FoundFlock
 from covey._folds import check_groups
 from covey._validation import check_sample_weight
 from covey.inspection._importance import (
@@ -23,7 +23,7 @@ from covey.inspection._importance import (
     sampled_rows,
 )
 from covey.members._held_out import HeldOut
-from covey.members._member_kinds import LINEAR
+from covey.members._member_kinds import LINEAR, as_given, member_prediction
 from covey.tables._columns import feature_names, flip_units
 
 # Training rows that are kept to measure by, at most.
@@ -176,7 +176,7 @@ def importance_on_folds(
 
 
 def _gated(
-    flock: Any, found: Flock, numbers: np.ndarray, unit: np.ndarray, rows: np.ndarray
+    flock: Any, found: FoundFlock, numbers: np.ndarray, unit: np.ndarray, rows: np.ndarray
 ) -> Answers:
     groups = Groups(
         found.basis, found.gate_coef, found.gate_intercept, found.sizes, found.pools, found.weights
@@ -188,7 +188,7 @@ def _gated(
 
 
 def _asking(flock: Any, name: str, model: Any) -> Any:
-    return lambda table: flock._member_prediction(name, model, flock._as_given(table, name))
+    return lambda table: member_prediction(flock, name, model, as_given(flock, table, name))
 
 
 def _groups_of_features(model: Any) -> np.ndarray:

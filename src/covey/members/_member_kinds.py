@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
@@ -24,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from covey._models import requesting_weights
+from covey.fusers._outputs import gather, member_output, member_values
 
 LINEAR = "linear"
 
@@ -39,6 +41,8 @@ _N_TREES = 100
 # Numbers of another size than this are beyond support vector machines, which multiply two of them
 # and would never end.
 _SMALLEST, _LARGEST = 1e-100, 1e100
+# Rows that are farther out than this count as this far.
+_FARTHEST = 1e30
 
 
 @dataclass(frozen=True)
@@ -181,3 +185,56 @@ def made(kind: Any, table: Table) -> Any:
     if unseeded:
         model.set_params(**unseeded)
     return model
+
+
+# -- fitted members, and their rows -------------------------------------------------------------
+
+
+def as_given(flock: Any, X: Any, name: str) -> Any:
+    """Rows as a member was fitted on them; models that a user gave may read names."""
+    if name in KINDS:
+        return _clipped(X)
+    if not hasattr(flock, "feature_names_in_") or hasattr(X, "tocsr"):
+        return X
+    names = flock._column_names()
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        return X  # names come from another kind of frames, and nobody can be given them
+    return pd.DataFrame(X, columns=names)
+
+
+def member_prediction(flock: Any, name: str, member: Any, X: Any) -> np.ndarray:
+    """What a fitted member predicts: (n, C), or (n,) numbers."""
+    if not flock._classifies:
+        return _without_gaps(member_values([member], [name], X)[:, 0], name)
+    if not hasattr(member, "predict_proba"):
+        raise ValueError(
+            f"The member {name!r} has no predict_proba, which members of a flock need; wrap "
+            "it in CalibratedClassifierCV."
+        )
+    output = member_output(member, X, flock.classes_, "probability", name)
+    _without_gaps(output[0], name)
+    return gather([output], flock.classes_, [name], "probability").values[:, 0]
+
+
+def _clipped(X: Any) -> Any:
+    """Rows no farther out than trees, which compute in single precision, and kernels can tell."""
+    numbers = X.data if hasattr(X, "tocsr") else X
+    if np.abs(numbers).max(initial=0.0) <= _FARTHEST:
+        return X
+    X = X.copy()
+    numbers = X.data if hasattr(X, "tocsr") else X
+    np.clip(numbers, -_FARTHEST, _FARTHEST, out=numbers)
+    return X
+
+
+def _without_gaps(predicted: np.ndarray, name: str) -> np.ndarray:
+    """Refuse NaN, which would count as a prediction."""
+    lost = np.flatnonzero(np.isnan(predicted).reshape(len(predicted), -1).any(axis=1))
+    if len(lost):
+        raise ValueError(
+            f"The member {name!r} predicts NaN for row {lost[0]} of the {len(predicted)} it is "
+            "given; members of a flock must predict every row, so leave it out or mend it."
+        )
+    return predicted

@@ -6,7 +6,6 @@ value, the median of the training rows, and the prediction changes.
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from covey.members._flock_summary import (
     needed_most,
     shortened,
 )
-from covey.members._flock_views import LEAST_WEIGHT, because, decisions
+from covey.members._flock_views import LEAST_WEIGHT, because, decisions, html_table
 from covey.members._member_kinds import LINEAR
 from covey.tables._columns import feature_names
 
@@ -137,11 +136,11 @@ def _known_importances(flock: Any) -> np.ndarray | None:
 
 
 def _own_importances(flock: Any, member: Any) -> np.ndarray | None:
-    if hasattr(member, "_column_importances"):
-        own = member._column_importances()
+    if hasattr(member, "model_"):
+        own = member.model_.column_sizes(member)
     else:
         own = getattr(member, "feature_importances_", None)
-    if own is None or np.shape(own) != flock._typical.shape or not np.isfinite(own).all():
+    if own is None or np.shape(own) != flock.model_.typical.shape or not np.isfinite(own).all():
         return None
     total = np.sum(own)
     return np.asarray(own) / total if total > 0 else None
@@ -149,7 +148,7 @@ def _own_importances(flock: Any, member: Any) -> np.ndarray | None:
 
 def _correlations(flock: Any) -> np.ndarray:
     """How closely predictions follow each feature on some rows of the training."""
-    X = flock._examples
+    X = flock.model_.examples
     predicted = flock._fused(X).reshape(len(X), -1)
     X, predicted = X - X.mean(axis=0), predicted - predicted.mean(axis=0)
     sizes = np.outer(np.linalg.norm(X, axis=0), np.linalg.norm(predicted, axis=0))
@@ -163,7 +162,6 @@ def _pushes(
 
     Of classes it is the log-odds of the class that it predicts, which has ``values`` (n, C).
     """
-    member = flock.named_estimators_[name]
     code = values.argmax(axis=1) if flock._classifies else None
     pushes = np.empty((len(X), len(columns)))
     before = _score(values, code)
@@ -172,9 +170,8 @@ def _pushes(
         some = columns[start : start + at_once]
         changed = np.repeat(X[None], len(some), axis=0)
         for table, which in zip(changed, some, strict=True):
-            table[:, which] = flock._typical[which]
-        stacked = flock._as_given(changed.reshape(-1, X.shape[1]), name)
-        after = flock._member_prediction(name, member, stacked)
+            table[:, which] = flock.model_.typical[which]
+        after = flock.model_.prediction(flock, name, changed.reshape(-1, X.shape[1]))
         for offset, part in enumerate(np.split(after, len(some))):
             pushes[:, start + offset] = before - _score(part, code)
     return pushes
@@ -200,8 +197,8 @@ def member_importances(flock: Any) -> np.ndarray:
         if own is not None:
             sizes[:] = own if shares is None else own @ shares
             continue
-        tried, X = _tried(flock, shares), flock._examples
-        values = flock._member_prediction(name, member, flock._as_given(X, name))
+        tried, X = _tried(flock, shares), flock.model_.examples
+        values = flock.model_.prediction(flock, name, X)
         moved = _pushes(flock, name, X, values, _columns(tried, shares))
         sizes[tried] = np.abs(moved).mean(axis=0)
     totals = found.sum(axis=1, keepdims=True)
@@ -239,25 +236,18 @@ def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
     return Summary("\n".join(lines))
 
 
-def mixed_table(flock: Any) -> str:
+def mixed_table(flock: Any, origins: Origins | None = None) -> str:
     """The members as an HTML table: their name, weight and what they are."""
     order = np.argsort(-flock.weights_, kind="stable")
-    rows = []
-    for which in order:
-        cells = [
+    rows = [
+        (
             flock._names()[which],
             f"{100 * flock.weights_[which]:.0f} %",
             _about(flock.estimators_[which]),
-        ]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    title = _counted_kinds(flock)
-    if flock._classifies:
-        title += f", {len(flock.classes_)} classes"
-    head = "".join(f"<th>{name}</th>" for name in ("member", "weight", "what it is"))
-    return (
-        f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+        )
+        for which in order
+    ]
+    return html_table(flock, _counted_kinds(flock), ("member", "weight", "what it is"), rows)
 
 
 def _counted_kinds(flock: Any) -> str:

@@ -22,9 +22,13 @@ from covey.members._held_out import HeldOut
 
 
 class Clock:
-    """The time of a fit, and whether it is over."""
+    """The time of a fit, and whether it is over.
 
-    def __init__(self, limit: float | None) -> None:
+    A ``journal`` knows what it was in the fit that is continued.
+    """
+
+    def __init__(self, limit: float | None, journal: Any = None) -> None:
+        self.journal = journal
         self._limit = np.inf if limit is None else float(limit)
         self._start = time.perf_counter()
 
@@ -35,6 +39,20 @@ class Clock:
     def is_late(self, share: float) -> bool:
         """Whether more than a share of the limit is over."""
         return self.seconds() > share * self._limit
+
+    def was_late(self, share: float) -> bool:
+        """Whether it is late, or was in the fit that is continued."""
+        return self.as_before(self.is_late(share))
+
+    def as_before(self, is_late: bool) -> bool:
+        """What the clock says, or said in the fit that is continued."""
+        if self.journal is None or np.isinf(self._limit):
+            return is_late
+        task = self.journal.begin()
+        if task.result is None:
+            task.finish({"is_late": np.array(is_late)})
+            return is_late
+        return bool(task.result["is_late"])
 
     def leaves(self, seconds: float) -> bool:
         """Whether so many seconds more are within the limit."""

@@ -410,17 +410,11 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         """What a fuser sees of the rows: missing values are the means of their columns."""
         return views.fill_missing(X, self._column_means) if fuser.needs_X else None
 
-    def _fused(self, X: Any) -> np.ndarray:
-        return self._fuse_rows(self._predictions(X), X)
+    def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
+        return self._predictions(X), self._features(X, self.fuser_)
 
     def _fuse_rows(self, P: Predictions, X: Any) -> np.ndarray:
         return self.fuser_.fuse(P, self._features(X, self.fuser_))
-
-    def _fused_log(self, X: Any) -> np.ndarray:
-        return self.fuser_.fuse_log(self._predictions(X), self._features(X, self.fuser_))
-
-    def _importance(self, X: Any) -> np.ndarray:
-        return self.fuser_.importance(self._predictions(X), self._features(X, self.fuser_))
 
     def _stages(self, P: Any, truth: Any, X: Any, weight: Any, fuser: Fuser) -> np.ndarray:
         return super()._stages(P, truth, self._features(X, fuser), weight, fuser)

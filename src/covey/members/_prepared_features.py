@@ -111,9 +111,12 @@ class PreparedFeatures:
         """Take a table's own columns from now on; it was fitted to those that are made of them."""
         self.preparation_, self._seen_columns = preparation, seen
         self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-        for name in ("support_", "gate_support_"):
-            if hasattr(self, name):
-                setattr(self, name, preparation.on_features(getattr(self, name)))
+        used = {
+            name: preparation.on_features(getattr(self.model_, name))
+            for name in ("support", "gate_support")
+            if hasattr(self.model_, name)
+        }
+        self.model_ = replace(self.model_, **used)
         found = self._importance_of_columns
         if hasattr(found, "on_columns"):
             self._importance_of_columns = found.on_columns(names, preparation.column_of)

@@ -9,11 +9,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from covey import _state as stored
+from covey._validation import keep_parameters
 from covey.fusers import Fuser
-from covey.members._algorithm1_flock import Algorithm1Flock
+from covey.members._base_flock import Flock
+from covey.members._growing import Growing, GrownMember
+from covey.members._linear_model import LinearModel
 
 
-class SubsetEnsembleClassifier(Algorithm1Flock, ClassifierMixin, BaseEstimator):
+class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     """An ensemble of softmax-linear members, each on a feature subset of its own.
 
     Members are trained one after another. Each climbs its class boundaries by gradient ascent
@@ -158,6 +162,15 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
+    fuser: stored.Parameter(Fuser)
+    model_: stored.Record(LinearModel, "C D F")
+    fuser_: stored.Model(Fuser)
+    _grown: stored.Stacked(GrownMember, "R")
+    _ranges: stored.OrNone(stored.Array("2 D"))
+    _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
+
+    _finder = Growing
+
     def __init__(
         self,
         n_estimators: int = 6,
@@ -190,34 +203,7 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassifierMixin, BaseEstimator):
         device: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.flip_probability = flip_probability
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.max_iter = max_iter
-        self.init_scale = init_scale
-        self.acceptance = acceptance
-        self.temperature = temperature
-        self.subset_penalty = subset_penalty
-        self.loss = loss
-        self.focal_gamma = focal_gamma
-        self.reweighting = reweighting
-        self.feature_groups = feature_groups
-        self.always_keep = always_keep
-        self.categorical_features = categorical_features
-        self.fit_intercept = fit_intercept
-        self.scale_features = scale_features
-        self.fuser = fuser
-        self.select_size = select_size
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.checkpoint = checkpoint
-        self.device = device
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @classmethod
     def paper(cls, **overrides: Any) -> Self:
@@ -276,7 +262,7 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassifierMixin, BaseEstimator):
         return cls(**{**printed, **overrides})
 
 
-class SubsetEnsembleRegressor(Algorithm1Flock, RegressorMixin, BaseEstimator):
+class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     r"""An ensemble of linear regressors, each on a feature subset of its own.
 
     The regression sibling of `SubsetEnsembleClassifier`: Algorithm 1 of Gupta, Audhkhasi and
@@ -376,6 +362,15 @@ class SubsetEnsembleRegressor(Algorithm1Flock, RegressorMixin, BaseEstimator):
     (442, 4)
     """
 
+    fuser: stored.Parameter(Fuser)
+    model_: stored.Record(LinearModel, "C D F")
+    fuser_: stored.Model(Fuser)
+    _grown: stored.Stacked(GrownMember, "R")
+    _ranges: stored.OrNone(stored.Array("2 D"))
+    _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
+
+    _finder = Growing
+
     def __init__(
         self,
         n_estimators: int = 6,
@@ -406,29 +401,4 @@ class SubsetEnsembleRegressor(Algorithm1Flock, RegressorMixin, BaseEstimator):
         device: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.alpha = alpha
-        self.flip_probability = flip_probability
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.max_iter = max_iter
-        self.init_scale = init_scale
-        self.acceptance = acceptance
-        self.temperature = temperature
-        self.subset_penalty = subset_penalty
-        self.feature_groups = feature_groups
-        self.always_keep = always_keep
-        self.categorical_features = categorical_features
-        self.fuser = fuser
-        self.select_size = select_size
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.checkpoint = checkpoint
-        self.device = device
-        self.verbose = verbose
+        keep_parameters(self, locals())

@@ -24,15 +24,6 @@ from covey.members._training_rows import TrainingRows
 # -- classes ---------------------------------------------------------------------------------
 
 
-def check_same_classes(classes: np.ndarray, known: np.ndarray) -> None:
-    """Refuse to continue a fit with other classes than those of the first one."""
-    if not np.array_equal(classes, known):
-        raise ValueError(
-            "warm_start continues with the classes of the first fit, "
-            f"{known.tolist()}, but y holds {classes.tolist()}."
-        )
-
-
 def check_two_classes(name: str, classes: np.ndarray, largest_weights: np.ndarray) -> None:
     """Refuse data in which fewer than two classes have a weight above 0."""
     weighted = np.flatnonzero(largest_weights > 0)
@@ -64,20 +55,9 @@ def class_factors(class_weight: Any, classes: np.ndarray, weights: np.ndarray) -
     return factors
 
 
-def weighted_classes(
-    class_weight: Any, classes: np.ndarray, weights: np.ndarray, largest: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The factors of ``class_weight`` (C,), and the largest weight of each class with them."""
-    factors = class_factors(class_weight, classes, weights)
-    largest = largest * factors
-    if largest.any():
-        check_sample_weight(largest, len(largest), "class_weight times sample_weight")
-    return factors, largest
-
-
 # -- values ----------------------------------------------------------------------------------
 
-VALUE_LOSSES = ("squared", "huber", "quantile")
+_LOSSES_OF_NUMBERS = ("squared", "huber", "quantile")
 
 # The median absolute deviation of a normal distribution is this share of its standard one.
 _NORMAL_DEVIATION = 0.6744897501960817
@@ -94,62 +74,6 @@ _BAND = 0.05
 # Robust losses grow evenly far from 0, so that it does not matter how far an outlier lies; but it
 # would swamp sums.
 _FARTHEST = 1e6
-
-
-def standardize_values(rows: TrainingRows, loss: str, quantile: float) -> tuple[float, float]:
-    """Center and scale of y, by which the rows then standardize it."""
-    center, deviation = rows.target_moments()
-    if deviation == 0:
-        center = rows.target_quantile(0.5)  # a mean of large numbers is off by rounding
-    elif loss != "squared":
-        # Outliers move means and deviations, and these losses are there to resist them.
-        center = rows.target_quantile(quantile if loss == "quantile" else 0.5)
-        middle = rows.target_quantile(0.5)
-        spread = rows.target_quantile(0.5, middle) / _NORMAL_DEVIATION
-        deviation = spread if spread > 0 else deviation
-    scale = deviation if deviation > 0 else 1.0
-    farthest = rows.standardize_target(center, scale, None if loss == "squared" else _FARTHEST)
-    if not (farthest < 1e100 and scale < 1e300):
-        raise ValueError(
-            "y holds numbers too far apart, or too close, for floating point; rescale it, or "
-            "drop what is out of range."
-        )
-    return float(center), float(scale)
-
-
-def value_loss(
-    rows: TrainingRows,
-    mean: np.ndarray,
-    scale: np.ndarray,
-    loss: str,
-    epsilon: float,
-    quantile: float,
-) -> ValueLoss:
-    """The loss of a standardized y, in units of the scale of a linear model's residuals."""
-    if loss == "squared":
-        return ValueLoss("squared")
-    noise = 1.0
-    turn = epsilon if loss == "huber" else _SCALE_EPSILON
-    for _ in range(_SCALE_ROUNDS):
-        errors = rows.linear_errors(mean, scale, ValueLoss("huber", turn * noise))
-        noise = max(errors.quantile(0.5) / _NORMAL_DEVIATION, _LEAST_SCALE)
-    if loss == "huber":
-        return ValueLoss("huber", epsilon * noise)
-    return ValueLoss("quantile", quantile=float(quantile), band=_BAND * noise)
-
-
-def share_left(
-    rows: TrainingRows, mean: np.ndarray, scale: np.ndarray, n_usable: int, loss: ValueLoss
-) -> float:
-    """The share of a constant's loss that a linear model leaves, of rows not yet seen."""
-    constant = rows.target_loss(loss)
-    freedom = rows.n_weighted() - 1
-    if constant == 0 or freedom <= n_usable:
-        return 1.0
-    left = rows.linear_errors(mean, scale, loss).loss(loss)
-    # Each column explains a part of the noise by chance, as in an adjusted R^2.
-    left *= freedom / (freedom - n_usable)
-    return float(np.clip(left / constant, _LEAST_LEFT, 1.0))
 
 
 # -- what flocks know of their target --------------------------------------------------------
@@ -180,13 +104,17 @@ class Classes:
     def check_rows(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
         """Refuse classes that cannot be learnt; weigh them."""
         flock._check_newton(rows.n_features)
-        if continued:
-            check_same_classes(rows.classes, flock.classes_)
+        if continued and not np.array_equal(rows.classes, flock.classes_):
+            raise ValueError(
+                "warm_start continues with the classes of the first fit, "
+                f"{flock.classes_.tolist()}, but y holds {rows.classes.tolist()}."
+            )
         largest = rows.largest_weights
         if flock.class_weight is not None:
-            factors, largest = weighted_classes(
-                flock.class_weight, rows.classes, rows.class_weights, largest
-            )
+            factors = class_factors(flock.class_weight, rows.classes, rows.class_weights)
+            largest = largest * factors
+            if largest.any():
+                check_sample_weight(largest, len(largest), "class_weight times sample_weight")
             rows.set_class_weight(factors)
         check_two_classes(type(flock).__name__, rows.classes, largest)
         flock.classes_ = rows.classes
@@ -309,7 +237,7 @@ class Numbers:
 
     def check_loss(self, flock: Any) -> None:
         """Refuse what members cannot descend."""
-        check_choice(flock.loss, "loss", VALUE_LOSSES)
+        check_choice(flock.loss, "loss", _LOSSES_OF_NUMBERS)
         check_number(flock.epsilon, "epsilon", low=1.0)
         check_number(flock.quantile, "quantile", low=0, high=1, closed="neither")
 
@@ -335,16 +263,69 @@ class Numbers:
             rows.standardize_target(flock.y_center_, flock.y_scale_, None)
         else:
             flock._set_scale(*rows.moments())
-            flock.y_center_, flock.y_scale_ = standardize_values(rows, flock.loss, flock.quantile)
-            narrow, kept = flock._narrowed(rows)
-            mean, scale = flock.mean_[kept], flock.scale_[kept]
-            how = flock.loss, flock.epsilon, flock.quantile
-            flock._value_loss = value_loss(narrow, mean, scale, *how)
+            flock.y_center_, flock.y_scale_ = self._center_and_scale(flock, rows)
+            flock._value_loss = self._loss(flock, *self._narrowed(flock, rows))
         rows.set_loss(flock._value_loss)
         flock._keep_y_range(*rows.target_range(), rows.n_weighted())
         if known is not None:
             low, high = zip(known, flock.y_range_, strict=True)
             flock.y_range_ = np.array([min(low), max(high)])
+
+    def _narrowed(
+        self, flock: Any, rows: TrainingRows
+    ) -> tuple[TrainingRows, np.ndarray, np.ndarray]:
+        """The rows without columns of no use, and what is known of the others."""
+        narrow, kept = flock._narrowed(rows)
+        return narrow, flock.mean_[kept], flock.scale_[kept]
+
+    def _center_and_scale(self, flock: Any, rows: TrainingRows) -> tuple[float, float]:
+        """Center and scale of y, by which the rows then standardize it."""
+        center, deviation = rows.target_moments()
+        if deviation == 0:
+            center = rows.target_quantile(0.5)  # a mean of large numbers is off by rounding
+        elif flock.loss != "squared":
+            # Outliers move means and deviations, and these losses are there to resist them.
+            center = rows.target_quantile(flock.quantile if flock.loss == "quantile" else 0.5)
+            middle = rows.target_quantile(0.5)
+            spread = rows.target_quantile(0.5, middle) / _NORMAL_DEVIATION
+            deviation = spread if spread > 0 else deviation
+        scale = deviation if deviation > 0 else 1.0
+        nearest = None if flock.loss == "squared" else _FARTHEST
+        farthest = rows.standardize_target(center, scale, nearest)
+        if not (farthest < 1e100 and scale < 1e300):
+            raise ValueError(
+                "y holds numbers too far apart, or too close, for floating point; rescale it, or "
+                "drop what is out of range."
+            )
+        return float(center), float(scale)
+
+    def _loss(
+        self, flock: Any, rows: TrainingRows, mean: np.ndarray, scale: np.ndarray
+    ) -> ValueLoss:
+        """The loss of a standardized y, in units of the scale of a linear model's residuals."""
+        if flock.loss == "squared":
+            return ValueLoss("squared")
+        noise = 1.0
+        turn = flock.epsilon if flock.loss == "huber" else _SCALE_EPSILON
+        for _ in range(_SCALE_ROUNDS):
+            errors = rows.linear_errors(mean, scale, ValueLoss("huber", turn * noise))
+            noise = max(errors.quantile(0.5) / _NORMAL_DEVIATION, _LEAST_SCALE)
+        if flock.loss == "huber":
+            return ValueLoss("huber", flock.epsilon * noise)
+        return ValueLoss("quantile", quantile=float(flock.quantile), band=_BAND * noise)
+
+    def share_left(self, flock: Any, rows: TrainingRows) -> float:
+        """Return the share of a constant's loss that a linear model leaves, of new rows."""
+        rows, mean, scale = self._narrowed(flock, rows)
+        loss, n_usable = flock._value_loss, int(flock._usable.sum())
+        constant = rows.target_loss(loss)
+        freedom = rows.n_weighted() - 1
+        if constant == 0 or freedom <= n_usable:
+            return 1.0
+        left = rows.linear_errors(mean, scale, loss).loss(loss)
+        # Each column explains a part of the noise by chance, as in an adjusted R^2.
+        left *= freedom / (freedom - n_usable)
+        return float(np.clip(left / constant, _LEAST_LEFT, 1.0))
 
     def encoded(self, flock: Any, y: Any) -> np.ndarray:
         """Return numbers, checked."""

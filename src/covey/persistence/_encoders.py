@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from covey.persistence._refusals import damaged
 from covey.persistence._nodes import Node
+from covey.persistence._refusals import damaged
 from covey.persistence._writer import Writer, plain
 from covey.tables._encoders import (
     DATE_PARTS,

@@ -147,7 +147,7 @@ class Node:
         """An array of a kind and shape; its numbers are finite and within bounds."""
         number = self.whole(name, 0)
         values = self._source.contents.array(number, kind, shape, f"{self.where}.{name}")
-        if not values.size or kind in ("flag", "byte"):
+        if not values.size or kind == "flag":
             return values
         if kind in ("float", "single"):
             counted = values[~np.isnan(values)] if nan else values
@@ -190,9 +190,7 @@ class Node:
 
     def texts(self, name: str, length: int | None = None) -> list[str]:
         """A list of strings, of a length if one is given."""
-        return self._texts(self._take(name), name, length)
-
-    def _texts(self, value: Any, name: str, length: int | None) -> list[str]:
+        value = self._take(name)
         two = type(value) is list and [type(part) for part in value] == [int, int]
         self.check(two, name, "is no list of text.")
         contents, where = self._source.contents, f"{self.where}.{name}"
@@ -203,14 +201,10 @@ class Node:
         ends = np.cumsum(lengths).tolist()
         data = data.tobytes()
         try:
-            return (
-                [
-                    data[start:end].decode("utf-8", "surrogatepass")
-                    for start, end in zip([0, *ends[:-1]], ends, strict=True)
-                ]
-                if ends
-                else []
-            )
+            return [
+                data[start:end].decode("utf-8", "surrogatepass")
+                for start, end in itertools.pairwise([0, *ends])
+            ]
         except UnicodeDecodeError:
             damaged(where, "holds text that is not UTF-8.")
 
@@ -237,15 +231,11 @@ class Node:
 
     def columns(self, name: str) -> dict[str, np.ndarray]:
         """Columns of numbers or text by name, all of one length."""
-        return self.child(name).all_columns()
-
-    def all_columns(self) -> dict[str, np.ndarray]:
-        """All parts of this object as such columns."""
         columns: dict[str, np.ndarray] = {}
-        length = None
-        for column in list(self._left):
-            self.check(_NAME.fullmatch(column), "names", "has a column without a proper name.")
-            with self.child(column) as one:
+        table, length = self.child(name), None
+        for column in list(table._left):
+            table.check(_NAME.fullmatch(column), "names", "has a column without a proper name.")
+            with table.child(column) as one:
                 (kind,) = one._left if len(one._left) == 1 else ("",)
                 one.check(kind in ("text", "float", "whole", "flag"), "kind", "is not known.")
                 if kind == "text":
@@ -257,9 +247,8 @@ class Node:
 
     def names(self, name: str, choices: Collection[str], length: int | None = None) -> list[str]:
         """A list of strings, each one of a few."""
-        value = self._take(name)
-        fits = type(value) is list and (length is None or len(value) == length)
-        fits = fits and all(type(part) is str and part in choices for part in value)
+        value = self._list(name, length)
+        fits = all(type(part) is str and part in choices for part in value)
         self.check(fits, name, "is no list of what it may be.")
         return value
 
@@ -278,13 +267,16 @@ class Node:
 
     def children(self, name: str, length: int | None = None) -> list[Node | None]:
         """A list of objects, or None in the place of one."""
-        value = self._take(name)
-        fits = type(value) is list and (length is None or len(value) == length)
-        self.check(fits, name, "is no list, or one of another length.")
         return [
             None if part is None else Node(part, self._source, f"{self.where}.{name}.{place}")
-            for place, part in enumerate(value)
+            for place, part in enumerate(self._list(name, length))
         ]
+
+    def _list(self, name: str, length: int | None) -> list[Any]:
+        value = self._take(name)
+        fits = type(value) is list and length in (None, len(value))
+        self.check(fits, name, "is no list, or one of another length.")
+        return value
 
     def model(self, name: str) -> Any:
         """A model within this one."""
@@ -301,10 +293,7 @@ class Node:
 
     def lists(self, name: str, length: int | None = None) -> list[Node]:
         """A list of anything, each as the only part of an object, which has the same name."""
-        value = self._take(name)
-        fits = type(value) is list and length in (None, len(value))
-        self.check(fits, name, "is no list, or one of another length.")
-        return [Node({name: part}, self._source, self.where) for part in value]
+        return [Node({name: part}, self._source, self.where) for part in self._list(name, length)]
 
     # -- what classes declare ------------------------------------------------------------------
 
@@ -408,9 +397,7 @@ class Node:
 
     def plain_lists(self, name: str, length: int) -> list[list[Any]]:
         """A list of lists of plain values."""
-        value = self._take(name)
-        self.check(type(value) is list and len(value) == length, name, "is no list.")
-        found = [self._plain(part, name) for part in value]
+        found = [self._plain(part, name) for part in self._list(name, length)]
         self.check(all(type(part) is list for part in found), name, "is no list of lists.")
         return found
 

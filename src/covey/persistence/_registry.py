@@ -29,7 +29,7 @@ _DECLARED = {
         "FlockClassifier FlockRegressor FusionClassifier FusionRegressor LinearMember "
         "LinearRegressionMember SubsetEnsembleClassifier SubsetEnsembleRegressor"
     ),
-    "covey.members._ensembles": "BaggedClassifier BaggedRegressor",
+    "covey.members._members_of": "BaggedClassifier BaggedRegressor",
     "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",
     "covey.tables": "TablePreparation",
 }

@@ -8,7 +8,9 @@ node before it, so that every path ends, and every feature is one of the table's
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from covey import _state as stored
 from covey._core.limits import FAR
 from covey._state import Sizes
 from covey.members._stored import OfTable
@@ -38,91 +41,99 @@ from covey.persistence._writer import Writer
 
 _LEAF = -1
 _UNUSED = -2
-# The parts of a node in the order of scikit-learn's trees, and how each is stored.
-_OF_NODES = {
-    "left_child": "whole",
-    "right_child": "whole",
-    "feature": "whole",
-    "threshold": "float",
-    "impurity": "float",
-    "n_node_samples": "whole",
-    "weighted_n_node_samples": "float",
-    "missing_go_to_left": "byte",
-}
-_OF_BOOSTING = {
-    "value": "float",
-    "count": "whole",
-    "feature_idx": "whole",
-    "num_threshold": "float",
-    "missing_go_to_left": "byte",
-    "left": "whole",
-    "right": "whole",
-    "gain": "float",
-    "depth": "whole",
-    "is_leaf": "byte",
-    "bin_threshold": "byte",
-}
-# Of boosting with categories, which have bit sets and are not held.
-_OF_CATEGORIES = ("is_categorical", "bitset_idx")
 _LARGEST_COUNT = 2**31
+# What histogram boosting has of columns that are categories, which files do not hold.
+_OF_CATEGORIES = ("is_categorical", "bitset_idx")
 
 
 # -- nodes ----------------------------------------------------------------------------------------
 
 
+class _Trees:
+    """The nodes N of trees T, one tree after another."""
+
+    sizes: stored.Wholes("T", low=1, high=_LARGEST_COUNT, fewest=1)
+    # An array of the width of the table, so that no file is narrower than it says.
+    used: stored.Flags("F")
+
+
+class _TreeNodes(_Trees):
+    left_child: stored.Wholes("N")
+    right_child: stored.Wholes("N")
+    feature: stored.Wholes("N")
+    threshold: stored.Array("N")
+    impurity: stored.Array("N")
+    n_node_samples: stored.Wholes("N")
+    weighted_n_node_samples: stored.Array("N", positive=True)
+    missing_go_to_left: stored.Array("N", high=1, kind="byte")
+
+
+class _BoostingNodes(_Trees):
+    # Sums of so many leaves stay finite.
+    value: stored.Array("N", -FAR, FAR)
+    count: stored.Wholes("N", low=0, high=_LARGEST_COUNT)
+    feature_idx: stored.Index("N", "F")
+    num_threshold: stored.Array("N", infinite=True)
+    missing_go_to_left: stored.Array("N", high=1, kind="byte")
+    left: stored.Wholes("N", low=0, high=_LARGEST_COUNT)
+    right: stored.Wholes("N", low=0, high=_LARGEST_COUNT)
+    gain: stored.Array("N")
+    depth: stored.Wholes("N", low=0, high=_LARGEST_COUNT)
+    is_leaf: stored.Array("N", high=1, kind="byte")
+    bin_threshold: stored.Array("N", kind="byte")
+
+
+def _parts(cls: type) -> list[str]:
+    """The parts of a node."""
+    return [name for name in stored.stored_fields(cls) if name not in ("sizes", "used")]
+
+
 def _write_nodes(
-    trees: list[np.ndarray], parts: dict[str, str], feature: str, n_features: int, out: Writer
+    trees: list[np.ndarray], cls: type, feature: str, n_features: int, out: Writer
 ) -> dict[str, Any]:
-    """The nodes of several trees, one after another."""
-    nodes = np.concatenate(trees)
-    used = np.zeros(n_features, dtype=bool)
+    nodes, used = np.concatenate(trees), np.zeros(n_features, dtype=bool)
     used[nodes[feature][nodes[feature] >= 0]] = True
-    written: dict[str, Any] = {
-        "sizes": out.array(np.array([len(tree) for tree in trees], dtype=np.int64), "whole"),
-        # An array of the width of the table, so that no file is narrower than it says.
-        "used": out.array(used, "flag"),
-    }
-    for name, kind in parts.items():
-        column = nodes[name].astype(np.int64) if kind == "whole" else nodes[name]
-        written[name] = out.array(column, kind)
-    return written
+    columns = {name: nodes[name] for name in _parts(cls)}
+    sizes = [len(tree) for tree in trees]
+    return out.fields(SimpleNamespace(sizes=sizes, used=used, **columns), cls)
 
 
-def _read_sizes(node: Node, n_features: int) -> np.ndarray:
-    sizes = node.array("sizes", (None,), "whole", low=1, high=_LARGEST_COUNT)
-    node.check(len(sizes) > 0, "sizes", "are missing.")
-    node.array("used", (n_features,), "flag")
-    return sizes
+def _read_nodes(
+    model: Any, node: Node, cls: type, children: tuple[str, str], leaf: Callable[[Any], Any]
+) -> tuple[Any, np.ndarray]:
+    """What a file has of nodes, and which are leaves; ``model`` gets its number of columns.
 
-
-def _read_columns(node: Node, parts: dict[str, str], n_nodes: int, **how: Any) -> dict[str, Any]:
-    columns = {}
-    for name, kind in parts.items():
-        infinite = name in how.get("infinite", ())
-        columns[name] = node.array(name, (n_nodes,), kind, infinite=infinite)
-    return columns
-
-
-def _check_trees(node: Node, sizes: np.ndarray, children: tuple[Any, Any], leaf: Any) -> None:
-    """See that each node but the first of each tree is the child of one that is before it."""
+    Each node but the first of a tree is the child of one that is before it.
+    """
+    node.fields(OfTable, Sizes(model))
+    found = SimpleNamespace()
+    node.fields(cls, Sizes(found, {"F": model.n_features_in_}))
+    sizes, is_leaf = found.sizes, leaf(found)
+    node.check(sizes.sum() == len(is_leaf), "sizes", "are not those of the nodes.")
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    place = np.arange(len(starts))
-    inner = np.flatnonzero(~leaf)
-    found = []
-    for side in children:
-        child = side[inner]
-        ends = (starts + np.repeat(sizes, sizes))[inner]
-        inside = (child > 0) & (child < ends - starts[inner])
+    ends = starts + np.repeat(sizes, sizes)
+    place, inner, reached = np.arange(len(starts)), ~is_leaf, [np.cumsum(sizes) - sizes]
+    for name in children:
+        child = getattr(found, name)[inner]
+        inside = (child > 0) & (child < (ends - starts)[inner])
         node.check(inside.all(), "children", "lead out of their tree.")
-        at = child + starts[inner]
-        node.check((at > place[inner]).all(), "children", "lead in a circle.")
-        found.append(at)
-    reached = np.sort(np.concatenate([*found, np.cumsum(sizes) - sizes]))
-    node.check(np.array_equal(reached, place), "children", "do not make a tree.")
+        reached.append(child + starts[inner])
+        node.check((reached[-1] > place[inner]).all(), "children", "lead in a circle.")
+    once = np.array_equal(np.sort(np.concatenate(reached)), place)
+    node.check(once, "children", "do not make a tree.")
+    return found, is_leaf
 
 
-def _split(values: np.ndarray, sizes: np.ndarray) -> list[np.ndarray]:
-    return np.split(values, np.cumsum(sizes)[:-1])
+def _made_nodes(
+    found: Any, node: Node, cls: type, dtype: np.dtype, others: tuple[str, ...] = ()
+) -> list[np.ndarray]:
+    """The nodes of each tree as scikit-learn has them."""
+    nodes = np.zeros(len(getattr(found, _parts(cls)[0])), dtype=dtype)
+    same = set(nodes.dtype.names or ()) == {*_parts(cls), *others}
+    node.check(same, "nodes", "are of another scikit-learn.")
+    for name in _parts(cls):
+        nodes[name] = getattr(found, name)
+    return [np.ascontiguousarray(own) for own in np.split(nodes, np.cumsum(found.sizes)[:-1])]
 
 
 # -- trees and forests ----------------------------------------------------------------------------
@@ -138,14 +149,14 @@ def _write_forest(model: Any, out: Writer) -> dict[str, Any]:
     if model.n_outputs_ != 1:
         raise NotCoveredError(f"a {type(model).__name__} of several outputs")
     states = [tree.tree_.__getstate__() for tree in trees]
-    if any(set(state["nodes"].dtype.names) != set(_OF_NODES) for state in states):
+    if any(set(state["nodes"].dtype.names) != set(_parts(_TreeNodes)) for state in states):
         raise NotCoveredError("trees of an unknown version of scikit-learn")
     nodes = [state["nodes"] for state in states]
     return {
         **out.fields(model, OfTable),
         "classes": out.labels(getattr(model, "classes_", None)),
         "max_features": int(trees[0].max_features_),
-        **_write_nodes(nodes, _OF_NODES, "feature", model.n_features_in_, out),
+        **_write_nodes(nodes, _TreeNodes, "feature", model.n_features_in_, out),
         "values": out.array(np.concatenate([state["values"][:, 0] for state in states])),
     }
 
@@ -158,47 +169,29 @@ def _read_forest(model: Any, node: Node) -> None:
 
 
 def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node: Node) -> None:
-    node.fields(OfTable, Sizes(model))
-    n_features = model.n_features_in_
-    first = _trees_of(model)[0]
+    found, leaf = _read_nodes(
+        model, node, _TreeNodes, ("left_child", "right_child"), lambda it: it.left_child == _LEAF
+    )
+    n_features, first = model.n_features_in_, _trees_of(model)[0]
     first.n_features_in_ = n_features
     first.max_features_ = node.whole("max_features", 1, n_features)
-    sizes = _read_sizes(node, n_features)
-    columns = _read_columns(node, _OF_NODES, int(sizes.sum()))
-    left, right, feature = (columns[name] for name in ("left_child", "right_child", "feature"))
-    leaf = left == _LEAF
-    proper = np.array_equal(leaf, right == _LEAF) and (left[~leaf] >= 0).all()
-    node.check(proper, "left_child", "is no child.")
-    _check_trees(node, sizes, (left, right), leaf)
-    split = feature[~leaf]
-    inside = not split.size or (split.min() >= 0 and split.max() < n_features)
-    node.check(inside and (feature[leaf] == _UNUSED).all(), "feature", "is none of the table's.")
-    weights = columns["weighted_n_node_samples"]
-    node.check((weights > 0).all(), "weighted_n_node_samples", "are not positive.")
-    node.check(columns["missing_go_to_left"].max(initial=0) <= 1, "missing_go_to_left", "is none.")
+    node.check(np.array_equal(leaf, found.right_child == _LEAF), "left_child", "is no child.")
+    split = found.feature[~leaf]
+    inside = ((split >= 0) & (split < n_features)).all()
+    inside = inside and (found.feature[leaf] == _UNUSED).all()
+    node.check(inside, "feature", "is none of the table's.")
     n_values = 1 if classes is None else len(classes)
     values = node.array("values", (len(leaf), n_values), low=-FAR, high=FAR)
     if classes is not None:
         shares = (values >= 0).all() and np.allclose(values.sum(axis=1), 1.0, atol=1e-6)
         node.check(shares, "values", "are no probabilities.")
     state = first.tree_.__getstate__()
-    n_classes = np.array([n_values], dtype=np.intp)
-    nodes = np.zeros(len(leaf), dtype=state["nodes"].dtype)
-    node.check(set(nodes.dtype.names) == set(_OF_NODES), "nodes", "are of another scikit-learn.")
-    for name, column in columns.items():
-        nodes[name] = column
+    made = _made_nodes(found, node, _TreeNodes, state["nodes"].dtype)
     trees = []
-    for own_nodes, own_values in zip(_split(nodes, sizes), _split(values, sizes), strict=True):
-        tree = type(first.tree_)(n_features, n_classes, 1)
-        tree.__setstate__(
-            {
-                **state,
-                "max_depth": _depth(own_nodes),
-                "node_count": len(own_nodes),
-                "nodes": np.ascontiguousarray(own_nodes),
-                "values": np.ascontiguousarray(own_values[:, None]),
-            }
-        )
+    for nodes, own in zip(made, np.split(values, np.cumsum(found.sizes)[:-1]), strict=True):
+        tree = type(first.tree_)(n_features, np.array([n_values], dtype=np.intp), 1)
+        state |= {"max_depth": _depth(nodes), "node_count": len(nodes), "nodes": nodes}
+        tree.__setstate__({**state, "values": np.ascontiguousarray(own[:, None])})
         one = copy(first)
         one.tree_ = tree
         trees.append(one)
@@ -227,7 +220,7 @@ def _depth(nodes: np.ndarray) -> int:
 def _write_boosting(model: Any, out: Writer) -> dict[str, Any]:
     check_classes(model)
     nodes = [predictor.nodes for stage in model._predictors for predictor in stage]
-    names = {*_OF_BOOSTING, *_OF_CATEGORIES}
+    names = {*_parts(_BoostingNodes), *_OF_CATEGORIES}
     unknown = any(set(tree.dtype.names) != names for tree in nodes)
     if unknown or getattr(model, "is_categorical_", None) is not None:
         raise NotCoveredError(f"a {type(model).__name__} of columns that are categories")
@@ -238,7 +231,7 @@ def _write_boosting(model: Any, out: Writer) -> dict[str, Any]:
         "train_score": out.array(model.train_score_),
         "validation_score": out.array(model.validation_score_),
         "early_stopping": bool(model.do_early_stopping_),
-        **_write_nodes(nodes, _OF_BOOSTING, "feature_idx", model.n_features_in_, out),
+        **_write_nodes(nodes, _BoostingNodes, "feature_idx", model.n_features_in_, out),
     }
 
 
@@ -251,40 +244,18 @@ def _read_boosting(model: Any, node: Node) -> None:
 
 
 def _replace_stages(model: Any, node: Node) -> None:
-    node.fields(OfTable, Sizes(model))
-    n_features = model.n_features_in_
+    found, _ = _read_nodes(
+        model, node, _BoostingNodes, ("left", "right"), lambda it: it.is_leaf == 1
+    )
     shape = np.shape(model._baseline_prediction)
     model._baseline_prediction = node.array("baseline", shape, low=-FAR, high=FAR)
     for name in ("train_score", "validation_score"):
         setattr(model, f"{name}_", node.array(name, (None,), nan=True, infinite=True))
     model.do_early_stopping_ = node.flag("early_stopping")
-    sizes = _read_sizes(node, n_features)
-    columns = _read_columns(node, _OF_BOOSTING, int(sizes.sum()), infinite=("num_threshold",))
-    for name in ("is_leaf", "missing_go_to_left"):
-        node.check(columns[name].max(initial=0) <= 1, name, "is neither true nor false.")
-    leaf = columns["is_leaf"] == 1
-    _check_trees(node, sizes, (columns["left"], columns["right"]), leaf)
-    for name in ("feature_idx", "count", "left", "right", "depth"):
-        largest = n_features - 1 if name == "feature_idx" else _LARGEST_COUNT
-        column = columns[name]
-        inside = not column.size or (column.min() >= 0 and column.max() <= largest)
-        node.check(inside, name, "is out of range.")
-    largest = np.abs(columns["value"]).max(initial=0)
-    node.check_range(largest <= FAR, "value", "is too large.")
     ((first, *_), *_) = model._predictors
-    nodes = np.zeros(len(leaf), dtype=first.nodes.dtype)
-    node.check(
-        set(nodes.dtype.names) == {*_OF_BOOSTING, *_OF_CATEGORIES},
-        "nodes",
-        "are of another scikit-learn.",
-    )
-    for name, column in columns.items():
-        nodes[name] = column
-    no_categories = np.zeros((0, 8), dtype=np.uint32)
-    trees = [
-        type(first)(np.ascontiguousarray(own), no_categories, no_categories)
-        for own in _split(nodes, sizes)
-    ]
+    none = np.zeros((0, 8), dtype=np.uint32)
+    made = _made_nodes(found, node, _BoostingNodes, first.nodes.dtype, _OF_CATEGORIES)
+    trees = [type(first)(nodes, none, none) for nodes in made]
     width = model.n_trees_per_iteration_
     node.check(len(trees) % width == 0, "sizes", "are not those of whole iterations.")
     model._predictors = [trees[start : start + width] for start in range(0, len(trees), width)]

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from covey._core.algorithm1.rows import ClassTruth, Reweighting, RowBlock
+from covey._core.algorithm1.rows import ClassTruth, RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import reweigh, see, typical_loss
+from covey._core.design import Design
 from covey._core.losses import ClassLoss, ValueLoss, weighted_quantile
 from covey._core.softmax_linear import class_blocks
 
@@ -19,8 +20,10 @@ def logits_of(probability):
 class Block(RowBlock):
     """Sees members by their logits."""
 
-    def __init__(self, *args):
-        Reweighting.__init__(self, *args)
+    def __init__(self, base, name="mean_probability", n_classes=2):
+        n_rows = base.shape[1]
+        blocks = class_blocks([n_rows] + [0] * (n_classes - 1))
+        super().__init__(Design(np.zeros((1, n_rows))), blocks, base, settings_of(name))
 
     def see(self, logits, blocks):
         target = ClassTruth(blocks, ClassLoss())
@@ -138,11 +141,11 @@ def test_without_reweighting_weights_stay_ones():
 SQUARED, HUBER = ValueLoss("squared"), ValueLoss("huber")
 
 
-class LossBlock(RowBlock):
+class LossBlock(Block):
     """A block of rows that has seen a member with these losses."""
 
     def __init__(self, loss, weight):
-        Reweighting.__init__(self, weight)
+        super().__init__(weight)
         self._losses, self._sorted = loss, None
 
     def note(self, noted):
@@ -189,7 +192,7 @@ def test_the_typical_loss_by_counting_is_the_weighted_median(n_rows):
 
 
 def doubt_weights(members, base):
-    reweighting = Reweighting(base)
+    reweighting = Block(base)
     for member in members:
         reweighting.note(np.array([member]))
     reweighting.weigh(reweighting.peak())

@@ -90,7 +90,7 @@ def cross_fit(
 def held_out(fits, family):
     """What candidates say of the rows that they were not fitted on, fold by fold."""
     fits.hold_out(family)
-    return fits._rows.blocks[0].held_out.predictions()[0]
+    return fits._rows.blocks[0].held_out()[0]
 
 
 def test_one_member_is_regularised_softmax_regression(table):

@@ -254,7 +254,7 @@ def test_losses_and_picks_are_those_of_all_rows(table, sizes):
     _, codes, weight = table
     rows = spoken(ready(table, sizes))
     (whole,) = spoken(ready(table, [N])).blocks
-    library, _, row_weight = whole.held_out.predictions()
+    library, _, row_weight = whole.held_out()
     assert library.shape == (3, N)
     assert library.std() > 0.1
     order = np.argsort(codes, kind="stable")

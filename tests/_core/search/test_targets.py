@@ -54,7 +54,7 @@ def test_held_out_rows_are_predicted_without_them():
         SearchPlan(REGRESSION, [], None, 0.0, 0, most_features=5, most_terms=100),
     )
     fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))
-    found, _, _ = block.held_out.predictions()
+    found, _, _ = block.held_out()
     for place, alpha in enumerate((0.01, 1.0)):
         expected = []
         for train, test in parts:

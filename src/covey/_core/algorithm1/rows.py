@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import device
 
-from covey._core.algorithm1.settings import ReweightingName, TrainingSettings
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import (
     Array,
     FloatArray,
@@ -98,12 +98,6 @@ class ClassTruth:
         p_true /= xp.sum(outputs, axis=0)
         return p_true
 
-    def labels(self, beside: Array) -> Array:
-        """The class of each row as a number, where ``beside`` lives."""
-        counts = [block.stop - block.start for block in self.truth]
-        labels = np.repeat(np.arange(len(counts)), counts)
-        return like(beside, labels, namespace_of(beside).int32)
-
 
 class ValueTruth:
     """The values of rows, standardized: 0 is a sensible guess, 1 a sensible error."""
@@ -162,11 +156,19 @@ def target_of(truth: Any, loss: ClassLoss | ValueLoss) -> ClassTruth | ValueTrut
 _SMALLEST_ERROR = 1e-3
 
 
-class Reweighting:
-    """The sample weights of the next member, for a stack of runs and a block of rows.
+NONE: IntArray = np.zeros(0, dtype=np.int64)
 
-    Rows whose ``base_weight`` (R, n), the user's, is 0 do not count in what is left to learn. With
-    p the mean probability that earlier members gave a row's true class, the names are:
+
+class RowBlock:
+    """Some rows of a table, and what a stack of runs knows of each.
+
+    For classes the rows of ``design`` are sorted by class and ``truth`` holds the rows of each
+    class; for values it holds their values (n,). A row outside a run's split has a ``base_weight``
+    (R, n), the user's, of 0: it does not count in what is left to learn. Blocks that are called
+    one after another can share ``scratch``.
+
+    The sample weights of the next member are these. With p the mean probability that earlier
+    members gave a row's true class, or for values `trust`, they are called
 
     - "mean_probability": ``1 - p``, eq. (8).
     - "divergence": ``-log p``, the Kullback-Leibler divergence of the truth from the
@@ -176,122 +178,8 @@ class Reweighting:
       member no better than chance changes nothing.
     - None: all rows weigh the same.
 
-    For values p is `RowBlock.trust`. Weights of "divergence" and "adaboost" have a mean of one
-    (over the user's weights): only their proportions have a meaning.
-    """
-
-    def __init__(
-        self,
-        base_weight: Array,
-        name: ReweightingName | None = "mean_probability",
-        n_classes: int = 2,
-    ) -> None:
-        self._xp = namespace_of(base_weight)
-        self._base_weight = base_weight
-        self._name = name
-        self._n_classes = n_classes
-        self._true_probability_sum: Array | None = None
-        self._wrong: Array | None = None
-        self._log_weight: Array | None = None
-        self._n_seen = 0
-        self.weight = base_weight  # of the member that is grown, the user's weight included
-
-    def note(self, noted: Array) -> None:
-        """Take note of a member by what it makes of each row, (R, n).
-
-        This is the probability of the true class, or its counterpart for values; for "adaboost"
-        1 where the member is wrong and 0 where it is right.
-        """
-        self._n_seen += 1
-        if self._name == "adaboost":
-            self._wrong = noted
-            if self._log_weight is None:
-                self._log_weight = self._xp.zeros_like(self._base_weight)
-        elif self._true_probability_sum is None:
-            self._true_probability_sum = noted
-        else:
-            self._true_probability_sum += noted
-
-    # The methods below are called on every block of rows; what is known of all blocks together,
-    # a peak or a sum, is passed to each.
-
-    def peak(self) -> Array:
-        """The largest weight (of "adaboost" its logarithm) of rows that count, as (R,)."""
-        xp = self._xp
-        if self._n_seen == 0 or self._name is None:
-            return xp.ones_like(self._base_weight[:, 0])
-        lowest = -xp.inf if self._name == "adaboost" else 0.0
-        nothing = xp.full_like(self._base_weight, lowest)
-        return xp.max(xp.where(self._base_weight > 0, self._unscaled(), nothing), axis=1)
-
-    def errors(self, peak: Array) -> tuple[Array, Array]:
-        """For "adaboost": the weight of rows that the last member gets wrong, and of all."""
-        xp = self._xp
-        weight = self._base_weight * self._below(peak)
-        return (
-            xp.sum(weight * self._wrong, axis=1, dtype=xp.float64),
-            xp.sum(weight, axis=1, dtype=xp.float64),
-        )
-
-    def boost(self, error: Array) -> None:
-        """For "adaboost": make the last member's errors heavier, by its error (R,)."""
-        xp, n_classes = self._xp, self._n_classes
-        error = xp.clip(error, _SMALLEST_ERROR, 1.0 - 1.0 / n_classes)
-        factor = xp.log((1.0 - error) * (n_classes - 1) / error)
-        assert self._wrong is not None
-        assert self._log_weight is not None
-        self._log_weight += xp.astype(factor, self._wrong.dtype)[:, None] * self._wrong
-
-    def weigh(self, peak: Array) -> tuple[Array, Array]:
-        """Set the weights of the next member; their sum (R,), and that of the user's.
-
-        A run whose earlier members are certain of every row has nothing left to learn from;
-        its weights are ones again, since zeros would leave the next member at its random
-        start.
-        """
-        xp = self._xp
-        if self._n_seen == 0 or self._name is None:
-            self.weight = self._base_weight
-        elif self._name == "adaboost":
-            self.weight = self._base_weight * self._below(peak)
-        else:
-            weight = self._unscaled()
-            weight = xp.where(peak[:, None] > 0, weight, xp.ones_like(weight))
-            self.weight = self._base_weight * weight
-        return (
-            xp.sum(self.weight, axis=1, dtype=xp.float64),
-            xp.sum(self._base_weight, axis=1, dtype=xp.float64),
-        )
-
-    def rescale(self, divisor: Array) -> None:
-        """Divide the weights of each run by a number."""
-        self.weight = self.weight / self._xp.astype(divisor, self.weight.dtype)[:, None]
-
-    def _unscaled(self) -> Array:
-        xp = self._xp
-        if self._name == "adaboost":
-            return self._log_weight
-        assert self._true_probability_sum is not None
-        p = self._true_probability_sum / self._n_seen
-        if self._name == "mean_probability":
-            return xp.clip(1.0 - p, 0.0, 1.0)
-        return -xp.log(xp.clip(p, 1e-15, 1.0))
-
-    def _below(self, peak: Array) -> Array:
-        # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
-        assert self._log_weight is not None
-        return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
-
-
-NONE: IntArray = np.zeros(0, dtype=np.int64)
-
-
-class RowBlock(Reweighting):
-    """Some rows of a table, and what a stack of runs knows of each.
-
-    For classes the rows of ``design`` are sorted by class and ``truth`` holds the rows of each
-    class; for values it holds their values (n,). A row outside a run's split has a ``base_weight``
-    (R, n) of 0. Blocks that are called one after another can share ``scratch``.
+    Weights of "divergence" and "adaboost" have a mean of one (over the user's weights): only their
+    proportions have a meaning.
     """
 
     def __init__(
@@ -303,10 +191,16 @@ class RowBlock(Reweighting):
         scratch: Workspace | None = None,
     ) -> None:
         self.design = design
+        self._xp = namespace_of(base_weight)
         self._target = target_of(truth, settings.loss)
         # How many outputs a member has: one a class, or one for a value.
         self.n_classes = self._target.n_outputs
-        super().__init__(base_weight, settings.reweighting, self.n_classes)
+        self._base_weight, self._name = base_weight, settings.reweighting
+        self._true_probability_sum: Array | None = None
+        self._wrong: Array | None = None
+        self._log_weight: Array | None = None
+        self._n_seen = 0
+        self.weight = base_weight  # of the member that is grown, the user's weight included
         self.n_features, self.like = design.n_features, design.like
         self._everyone: IntArray = np.arange(base_weight.shape[0])
         self._workspace = Workspace(design.like)
@@ -385,6 +279,92 @@ class RowBlock(Reweighting):
     def gram(self) -> tuple[Array]:
         """``sum_m w_m z_m z_m^T`` of the user's weights, (R, D + 1, D + 1)."""
         return (self.design.gram(self._base_weight),)
+
+    def note(self, noted: Array) -> None:
+        """Take note of a member by what it makes of each row, (R, n).
+
+        This is the probability of the true class, or its counterpart for values; for "adaboost"
+        1 where the member is wrong and 0 where it is right.
+        """
+        self._n_seen += 1
+        if self._name == "adaboost":
+            self._wrong = noted
+            if self._log_weight is None:
+                self._log_weight = self._xp.zeros_like(self._base_weight)
+        elif self._true_probability_sum is None:
+            self._true_probability_sum = noted
+        else:
+            self._true_probability_sum += noted
+
+    # The methods below are called on every block of rows; what is known of all blocks together,
+    # a peak or a sum, is passed to each.
+
+    def peak(self) -> Array:
+        """The largest weight (of "adaboost" its logarithm) of rows that count, as (R,)."""
+        xp = self._xp
+        if self._n_seen == 0 or self._name is None:
+            return xp.ones_like(self._base_weight[:, 0])
+        lowest = -xp.inf if self._name == "adaboost" else 0.0
+        nothing = xp.full_like(self._base_weight, lowest)
+        return xp.max(xp.where(self._base_weight > 0, self._unscaled(), nothing), axis=1)
+
+    def errors(self, peak: Array) -> tuple[Array, Array]:
+        """For "adaboost": the weight of rows that the last member gets wrong, and of all."""
+        xp = self._xp
+        weight = self._base_weight * self._below(peak)
+        return (
+            xp.sum(weight * self._wrong, axis=1, dtype=xp.float64),
+            xp.sum(weight, axis=1, dtype=xp.float64),
+        )
+
+    def boost(self, error: Array) -> None:
+        """For "adaboost": make the last member's errors heavier, by its error (R,)."""
+        xp, n_classes = self._xp, self.n_classes
+        error = xp.clip(error, _SMALLEST_ERROR, 1.0 - 1.0 / n_classes)
+        factor = xp.log((1.0 - error) * (n_classes - 1) / error)
+        assert self._wrong is not None
+        assert self._log_weight is not None
+        self._log_weight += xp.astype(factor, self._wrong.dtype)[:, None] * self._wrong
+
+    def weigh(self, peak: Array) -> tuple[Array, Array]:
+        """Set the weights of the next member; their sum (R,), and that of the user's.
+
+        A run whose earlier members are certain of every row has nothing left to learn from;
+        its weights are ones again, since zeros would leave the next member at its random
+        start.
+        """
+        xp = self._xp
+        if self._n_seen == 0 or self._name is None:
+            self.weight = self._base_weight
+        elif self._name == "adaboost":
+            self.weight = self._base_weight * self._below(peak)
+        else:
+            weight = self._unscaled()
+            weight = xp.where(peak[:, None] > 0, weight, xp.ones_like(weight))
+            self.weight = self._base_weight * weight
+        return (
+            xp.sum(self.weight, axis=1, dtype=xp.float64),
+            xp.sum(self._base_weight, axis=1, dtype=xp.float64),
+        )
+
+    def rescale(self, divisor: Array) -> None:
+        """Divide the weights of each run by a number."""
+        self.weight = self.weight / self._xp.astype(divisor, self.weight.dtype)[:, None]
+
+    def _unscaled(self) -> Array:
+        xp = self._xp
+        if self._name == "adaboost":
+            return self._log_weight
+        assert self._true_probability_sum is not None
+        p = self._true_probability_sum / self._n_seen
+        if self._name == "mean_probability":
+            return xp.clip(1.0 - p, 0.0, 1.0)
+        return -xp.log(xp.clip(p, 1e-15, 1.0))
+
+    def _below(self, peak: Array) -> Array:
+        # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
+        assert self._log_weight is not None
+        return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
 
     # -- one member ------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ class TrainingSettings:
     # compared by ``A / mean(w) - subset_penalty * size``. The paper has none.
     subset_penalty: float = 0.0
     loss: ClassLoss | ValueLoss = field(default_factory=ClassLoss)  # climbed or descended
-    reweighting: ReweightingName | None = "mean_probability"  # see `Reweighting`
+    reweighting: ReweightingName | None = "mean_probability"  # see `RowBlock`
     alpha: float = 0.0  # the penalty in F
     # The most iterations of L-BFGS by which a member, its subset being found, is taken to the
     # minimum of its loss and penalty; 0: it stays where the steps led.

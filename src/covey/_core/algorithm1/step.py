@@ -174,8 +174,9 @@ class Step:
         self.at = Positions(rows.like)
         self.member = 0
 
-    def evaluate(
+    def judged(
         self,
+        total: Array,
         runs: IntArray,
         flipping: IntArray,
         theta: Array,
@@ -183,16 +184,15 @@ class Step:
         mask: Array,
         scales: Scales,
     ) -> Candidates:
-        """Judge candidates by the rows; the fields are those of `Candidates`."""
-        xp, settings, masked = self._xp, self._settings, theta * mask
-        (total,) = self._rows.sum(RowBlock.evaluate, runs, flipping, masked, intercept)
+        """Candidates by the ``total`` of what rows say of them: see `RowBlock.evaluate`."""
+        xp, settings = self._xp, self._settings
         # A sum over all rows divided by M, as eq. (7) has it.
         value = observed(total / self._of_candidates(scales.total, runs, flipping))
         if not np.isfinite(value).all():
             raise DivergedError(self.member + 1)
         score = value
         if settings.alpha and settings.loss.is_criterion:
-            squares = xp.sum(masked * masked, axis=(0, 2))
+            squares = xp.sum((theta * mask) ** 2, axis=(0, 2))
             score = score - 0.5 * settings.alpha * observed(squares)
         if settings.subset_penalty:
             size = observed(xp.sum(mask, axis=1))
@@ -227,7 +227,7 @@ class Step:
             flipped = xp.abs(current - flips)
             change = theta[:, at, :] * (flipped - current)
         # Lines 9, 10, 12 and 13: a gradient step, with the old subset and a flipped one.
-        objective, slope, total = self._rows.sum(RowBlock.slopes, *settled, flipping, change)
+        objective, slope, level = self._rows.sum(RowBlock.slopes, *settled, flipping, change)
         if self._on_host and not np.isfinite(objective).all():
             raise DivergedError(self.member + 1)
         rate = self._of_active(scales.rates, runs)
@@ -236,7 +236,7 @@ class Step:
             steepest = self._rows.max(RowBlock.steepest) if settings.loss.has_steepest else None
             rate = rate * settings.loss.pace(steepest)
         if settings.learning_rate == "newton":
-            slope, total = self._rates.directed(slope, total, mask, flipped, runs, flipping)
+            slope, level = self._rates.directed(slope, level, mask, flipped, runs, flipping)
         if flipped is not None:
             theta = xp.concat([theta, theta[:, at, :]], axis=1)
             intercept = xp.concat([intercept, intercept[:, at]], axis=1)
@@ -250,8 +250,9 @@ class Step:
         if self._on_host and not np.abs(theta).max() <= FAR:
             raise DivergedError(self.member + 1)
         if settings.fit_intercept:
-            intercept = intercept + rate * total
-        candidates = self.evaluate(runs, flipping, theta, intercept, mask, scales)
+            intercept = intercept + rate * level
+        (total,) = self._rows.sum(RowBlock.evaluate, runs, flipping, theta * mask, intercept)
+        candidates = self.judged(total, runs, flipping, theta, intercept, mask, scales)
         first = slice(len(runs))
         following = candidates.select(first, first)
         if flipped is None:

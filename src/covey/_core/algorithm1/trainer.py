@@ -181,13 +181,26 @@ class StackTrainer:
 
     def grow(self) -> GrownMembers:
         """Train the next member of every run: lines 3 to 22."""
-        settings, weights = self._settings, reweigh(self.rows, self._settings)
+        settings = self._settings
+        weight_sum, total = reweigh(self.rows, settings)
         task = None if self._journal is None else self._journal.begin()
         if task is not None and task.result is not None:
-            members: GrownMembers = restored(self._unborn(weights[0]), task.result)
+            members: GrownMembers = restored(self._unborn(weight_sum), task.result)
         else:
-            scales = self._scales(*weights)
-            progress = self._begun(weights[0], scales, task)
+            rates = self._rates.of_member(is_first=self.n_grown == 0)
+            if settings.loss.is_criterion:
+                # The weights of values have a sum of one, and losses are measured by that of the
+                # guess 0.
+                nothing = self._to_device(np.zeros((1, self.n_runs, self.rows.n_features)))
+                (total,) = self.rows.sum(
+                    RowBlock.evaluate, np.arange(self.n_runs), NONE, nothing, nothing[:, :, 0]
+                )
+                unit = np.maximum(-observed(total), np.finfo(np.float64).tiny)
+                total, cost = self._xp.ones_like(total), np.ones(self.n_runs)
+            else:
+                cost = unit = observed(weight_sum / total)
+            scales = Scales(total, unit, settings.subset_penalty * cost, rates)
+            progress = self._begun(weight_sum, scales, task)
             members = progress.result
             self._take_steps(progress, scales, task)
             if len(progress.active) and not settings.loss.is_criterion:
@@ -237,7 +250,8 @@ class StackTrainer:
         theta = self._to_device(np.ascontiguousarray(draws[:, :, :-1]))
         intercept = self._to_device(np.ascontiguousarray(draws[:, :, -1]))
         mask = self._to_device(np.tile(self._usable * 1.0, (self.n_runs, 1)))
-        candidates = self.step.evaluate(everyone, NONE, theta, intercept, mask, scales)
+        (total,) = self.rows.sum(RowBlock.evaluate, everyone, NONE, theta * mask, intercept)
+        candidates = self.step.judged(total, everyone, NONE, theta, intercept, mask, scales)
         first = slice(self.n_runs)
         result = self._unborn(weight_sum)
         result.keep(candidates, everyone, everyone, self.step.at)
@@ -255,9 +269,8 @@ class StackTrainer:
         if task is not None and task.state is not None:
             progress = restored(progress, task.state)
             last = progress.candidates
-            self.step.evaluate(
-                last.runs, last.flipping, last.theta, last.intercept, last.mask, scales
-            )
+            masked = last.theta * last.mask
+            self.rows.sum(RowBlock.evaluate, last.runs, last.flipping, masked, last.intercept)
         return progress
 
     def _take_steps(self, progress: StackProgress, scales: Scales, task: Any) -> None:
@@ -286,7 +299,18 @@ class StackTrainer:
                 flipped = runs[flipping[progress.accepted]]
                 result.record(3, np.array(1.0), flipped, number + 1)
             tie = TIE * scales.unit[runs]
-            stopped = self._stopped(progress, state, highest, before, runs, tie)
+            best = progress.best[runs]
+            if not settings.can_stop:
+                stopped = np.zeros(len(runs), dtype=bool)
+            elif settings.patience is None:
+                stopped = highest - before.score - settings.tol < -tie
+            else:
+                if by_loss:
+                    idle = ~(state.score - best > settings.tol)
+                else:
+                    idle = highest - best - settings.tol <= tie
+                progress.waited[runs] = np.where(idle, progress.waited[runs] + 1, 0)
+                stopped = progress.waited[runs] >= settings.patience
             result.n_iter[runs] += 1
 
             active = np.flatnonzero(~stopped)
@@ -317,28 +341,6 @@ class StackTrainer:
             if task is not None:
                 task.step(partial(arrays_of, progress))
 
-    def _stopped(
-        self,
-        progress: StackProgress,
-        state: State,
-        highest: FloatArray,
-        before: State,
-        runs: IntArray,
-        tie: FloatArray,
-    ) -> BoolArray:
-        """Return which of the active runs this step ends."""
-        settings, best = self._settings, progress.best[runs]
-        if not settings.can_stop:
-            return np.zeros(len(runs), dtype=bool)
-        if settings.patience is None:
-            return highest - before.score - settings.tol < -tie
-        if settings.loss.is_criterion:
-            idle = ~(state.score - best > settings.tol)
-        else:
-            idle = highest - best - settings.tol <= tie
-        progress.waited[runs] = np.where(idle, progress.waited[runs] + 1, 0)
-        return progress.waited[runs] >= settings.patience
-
     def _record(self, result: GrownMembers, state: State, runs: Any, step: int) -> None:
         """Add the states of some runs to their histories."""
         by_loss = self._settings.loss.is_criterion
@@ -346,21 +348,6 @@ class StackTrainer:
         result.record(2, self._xp.sum(state.mask, axis=1, dtype=self._xp.float64), runs, step)
         if by_loss:
             result.record(1, -state.score, runs, step)
-
-    def _scales(self, weight_sum: Array, total: Array) -> Scales:
-        settings = self._settings
-        rates = self._rates.of_member(is_first=self.n_grown == 0)
-        if not settings.loss.is_criterion:
-            unit = observed(weight_sum / total)
-            return Scales(total, unit, settings.subset_penalty * unit, rates)
-        # The weights of values have a sum of one, and losses are measured by that of the guess 0.
-        nothing = self._to_device(np.zeros((1, self.n_runs, self.rows.n_features)))
-        (guess,) = self.rows.sum(
-            RowBlock.evaluate, np.arange(self.n_runs), NONE, nothing, nothing[:, :, 0]
-        )
-        unit = np.maximum(-observed(guess), np.finfo(np.float64).tiny)
-        cost = np.full(self.n_runs, settings.subset_penalty)
-        return Scales(self._xp.ones_like(guess), unit, cost, rates)
 
     def _finish(self, members: GrownMembers) -> None:
         """Take members to the minimum of loss and penalty with the subsets that they have."""

@@ -19,7 +19,7 @@ _LEAST_IMPORTANCE = 0.005
 
 
 @dataclass
-class Flock:
+class FoundFlock:
     """What a search found, in the units of X; members one group after the other."""
 
     basis: Basis  # the columns, P of them, that members and gates see
@@ -41,7 +41,7 @@ class Flock:
     candidates: dict[str, npt.NDArray[Any]]  # what was compared, its losses and weights
     on_folds: OnFolds | None = None  # the same groups as they were fitted on folds
 
-    def widened(self, kept: BoolArray) -> Flock:
+    def widened(self, kept: BoolArray) -> FoundFlock:
         """The same flock on a table of which it has seen only the columns in ``kept`` (D,)."""
         if kept.all():
             return self
@@ -73,7 +73,7 @@ class Flock:
             on_folds=of_folds,
         )
 
-    def within(self, seen: FloatArray) -> Flock:
+    def within(self, seen: FloatArray) -> FoundFlock:
         """The same flock, for which values far beyond those seen (2, D) count as less far."""
         of_folds = self.on_folds
         if of_folds is not None:
@@ -86,11 +86,11 @@ class OnFolds:
     """Flocks that were fitted without the rows that a fold holds out."""
 
     folds: list[tuple[IntArray, IntArray]]  # numbers of rows to fit on, and of rows held out
-    flocks: list[Flock]
+    flocks: list[FoundFlock]
     #: The numbers of rows that were sampled, and how much each counts; None: all, as they are.
     sample: tuple[IntArray, FloatArray] | None = None
     #: The best flocks that a person can read; none where ``flocks`` can be read themselves.
-    readable: list[Flock] = field(default_factory=list)
+    readable: list[FoundFlock] = field(default_factory=list)
 
 
 class _Union:
@@ -123,7 +123,7 @@ def assembled(
     bases: dict[str, ScaledBasis],
     candidates: dict[str, npt.NDArray[Any]] | None = None,
     importance: Callable[[Groups], FloatArray] | None = None,
-) -> Flock:
+) -> FoundFlock:
     """One flock of groups and their weights, without members that hardly matter.
 
     ``importance`` gives the mean importance of each member; without it, the flock only predicts,
@@ -169,7 +169,7 @@ def assembled(
     shares = shares[kept]
     if importance is not None:
         shares = importance(Groups(basis, gates, biases, sizes, pools, weights))
-    return Flock(
+    return FoundFlock(
         basis=basis,
         coef=np.concatenate(coef)[kept][:, :, positions],
         intercept=np.concatenate(intercept)[kept],

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Concatenate, cast
 
 import numpy as np
@@ -25,6 +26,7 @@ from covey._core.arrays import (
     Workspace,
     like,
     namespace_of,
+    to_host,
 )
 from covey._core.basis import Basis, ScaledBasis
 from covey._core.blocks import P, Result
@@ -32,7 +34,8 @@ from covey._core.design import Design
 from covey._core.gating.gate import GatedRows, Groups, Parts, Pool
 from covey._core.quantiles import WeightedRows
 from covey._core.search.folds import Drawn, FoldAssignment, Folds, SampledRows, drawn, sampled_rows
-from covey._core.search.targets import ClassTarget, HeldOutPredictions, Target
+from covey._core.search.selection import PredictionLibrary, loss_sums
+from covey._core.search.targets import ClassTarget, Target
 
 # Numbers that are copied, or computed, at once: bounds the memory that this needs.
 NUMBERS_AT_ONCE = 1 << 18
@@ -110,7 +113,11 @@ class SearchBlock:
         self._share: dict[tuple[bool, bool], Array] = {}
         self._is_fitted_on = False  # whether any fold is fitted on these rows
         self._growing: dict[str, RowBlock] = {}
-        self.held_out = HeldOutPredictions(target, self.weight, [])
+        # What candidates, by their numbers, predict of rows held out: those of all folds one after
+        # the other, and a row as often as it is held out.
+        self._of: list[slice] = []  # where the rows that each run held out stand
+        self.predicted: dict[int, FloatArray] = {}
+        self._library: PredictionLibrary | None = None
 
     # -- what is known of the table ----------------------------------------------------------
 
@@ -187,17 +194,14 @@ class SearchBlock:
             if self.is_sparse:
                 self._expanded = name, self._rows_in_order().tocsc()
             else:
-                self._expanded = name, basis.expand(self._features_first())
+                # The rows as columns (D, n), without a second copy of all of them.
+                columns = np.empty((self.n_features, len(self._order)))
+                at_once = max(1, NUMBERS_AT_ONCE // max(1, self.n_features))
+                for start in range(0, len(self._order), at_once):
+                    some = slice(start, start + at_once)
+                    columns[:, some] = self._rows_in_order(some).T
+                self._expanded = name, basis.expand(columns)
         return self._expanded[1]
-
-    def _features_first(self) -> FloatArray:
-        """The rows in order as columns (D, n), without a second copy of all of them."""
-        columns = np.empty((self.n_features, len(self._order)))
-        at_once = max(1, NUMBERS_AT_ONCE // max(1, self.n_features))
-        for start in range(0, len(self._order), at_once):
-            some = slice(start, start + at_once)
-            columns[:, some] = self._rows_in_order(some).T
-        return columns
 
     def _position(self) -> IntArray:
         """Where each row lies, in the order in which they came."""
@@ -318,7 +322,9 @@ class SearchBlock:
             self.run_weight[run, rows] = self.weight[rows]
         self._is_fitted_on = bool(self.run_weight.any())
         self.run_weight[len(folds) :] = self.weight
-        self.held_out = HeldOutPredictions(self.target, self.weight, self._parts)
+        ends = np.cumsum([0] + [len(rows) for _, rows in self._parts]).tolist()
+        self._of = [slice(*pair) for pair in pairwise(ends)]
+        self.predicted, self._library = {}, None
 
     def _weight_of(self, folds: bool, single: bool) -> Array:
         """The weights of the runs, folds or restarts, as likelihoods take them."""
@@ -412,35 +418,71 @@ class SearchBlock:
     def predict_held_out(
         self, kind: Kind, candidates: IntArray, runs: IntArray, parts: Parts
     ) -> None:
-        """Keep what candidates, each fitted on a fold, predict of the rows that it held out."""
-        predicted = None
-        if self.held_out.n_rows:
-            predicted = self._gated_rows(kind).predictions(parts, runs)
-        self.held_out.add(candidates, runs, predicted)
+        """Keep what candidates (r,), each fitted on a fold, predict of the rows held out."""
+        self._library, n_rows = None, self._of[-1].stop
+        if not n_rows:
+            self.predicted |= {candidate: np.zeros(0) for candidate in candidates.tolist()}
+            return
+        predicted = self._gated_rows(kind).predictions(parts, runs)
+        for candidate, run, of_run in zip(candidates.tolist(), runs, predicted, strict=True):
+            if candidate not in self.predicted:
+                self.predicted[candidate] = np.full(n_rows, np.nan)
+            self.predicted[candidate][self._of[run]] = to_host(of_run)[self._parts[run][1]]
 
     def keep_candidates(self, candidates: Sequence[int]) -> None:
         """Drop the predictions of all others."""
-        self.held_out.keep(candidates)
+        self.predicted = {one: known for one, known in self.predicted.items() if one in candidates}
+
+    def held_out(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """What candidates predict, (M, E), of which rows, and their weights."""
+        rows = np.concatenate([rows for _, rows in self._parts])
+        predictions = np.stack([self.predicted[one] for one in sorted(self.predicted)])
+        return self.target.comparable(predictions), rows, self.weight[rows]
 
     def candidate_losses(self) -> tuple[FloatArray, FloatArray]:
         """The candidates' losses over held-out rows, (M,), and the weight of these rows, (1,)."""
-        return self.held_out.losses()
+        predictions, rows, weight = self.held_out()
+        losses = self.target.row_losses(rows)(predictions) @ weight
+        return losses + self.target.constants(rows) @ weight, np.array([weight.sum()])
+
+    def library(self) -> PredictionLibrary:
+        """The candidates to select from; made once, when all have predicted."""
+        if self._library is None:
+            predictions, rows, weight = self.held_out()
+            self._library = PredictionLibrary(predictions, self.target.row_losses(rows), weight)
+        return self._library
 
     def pick_losses(
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
         """See `covey._core.search.selection.PredictionLibrary`."""
-        return self.held_out.library().pick_losses(picked, allowed, total)
+        return self.library().pick_losses(picked, allowed, total)
 
     def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
         """See `covey._core.search.selection.PredictionLibrary`."""
-        return self.held_out.library().compare(weights, best)
+        return self.library().compare(weights, best)
 
     def held_out_losses(
         self, candidates: IntArray, runs: IntArray, rival: int | None = None
     ) -> tuple[FloatArray]:
-        """See `HeldOutPredictions.loss_sums`."""
-        return (self.held_out.loss_sums(candidates, runs, rival),)
+        """The losses of candidates (r,), each on the rows that one run held out, (r, 5).
+
+        They are sums: see `covey._core.search.selection.loss_sums`. With a rival, its losses are
+        taken off.
+        """
+        held_out = [self._parts[run][1] for run in runs]
+        rows = np.concatenate(held_out)
+
+        def losses_of(known: list[FloatArray]) -> FloatArray:
+            of_runs = [one[self._of[run]] for one, run in zip(known, runs, strict=True)]
+            predicted = self.target.comparable(np.concatenate(of_runs))
+            return self.target.row_losses(rows)(predicted) + self.target.constants(rows)
+
+        losses = losses_of([self.predicted[one] for one in candidates.tolist()])
+        if rival is not None:
+            losses -= losses_of([self.predicted[rival]] * len(runs))
+        run = np.repeat(np.arange(len(runs)), [len(part) for part in held_out])
+        return (loss_sums(losses, self.weight[rows], run, len(runs)),)
 
     def importance(self, every: int, groups: Groups) -> tuple[FloatArray, FloatArray]:
         """The sum of each member's importance, (K,), and of weights, (1,); see `Groups`.

@@ -23,7 +23,7 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import ScaledBasis
 from covey._core.gating.gate import Groups
 from covey._core.gating.paths import FeatureColumns, path_sizes
-from covey._core.search.assembly import Flock, OnFolds, assembled
+from covey._core.search.assembly import FoundFlock, OnFolds, assembled
 from covey._core.search.bases import (
     Features,
     standardize_single,
@@ -68,7 +68,7 @@ class Compared:
         assert not isinstance(self.rung.folds, FoldAssignment)
         folds = list(self.rung.folds)
 
-        def flocks(shares: FloatArray | None) -> list[Flock]:
+        def flocks(shares: FloatArray | None) -> list[FoundFlock]:
             if shares is None:
                 return []
             selected = [
@@ -179,7 +179,7 @@ class Search:
             return False
         return not rows.max(SearchBlock.has_outliers)[0]
 
-    def run(self, watch: Watch) -> Flock:
+    def run(self, watch: Watch) -> FoundFlock:
         """Cross-fit the families, select, fit what is selected on all rows."""
         plan, n_restarts = self.plan, self.plan.n_restarts
         families = plan.families

@@ -1,9 +1,9 @@
-"""What all flocks of linear members share: the fit over rows, fitted attributes, explanations."""
+"""What all flocks share: the fit over rows, the model that it finds, explanations."""
 
 from __future__ import annotations
 
 import pickle
-from abc import abstractmethod
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,29 +13,35 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.utils import check_random_state, estimator_html_repr
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Bunch, check_random_state, estimator_html_repr
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from covey import __version__
-from covey._blocks import finite, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
-from covey._core.basis import Basis
 from covey._core.losses import ValueLoss
-from covey._core.softmax_linear import linear_logits, log_softmax
+from covey._core.quantiles import effective_weights
 from covey._core.threads import own_threads
-from covey._devices import returned
-from covey._state import Labels, Number, Record, Where, Whole
-from covey._validation import check_coefficients, check_number, one_fit_at_once
-from covey.fusers import Fuser, Predictions
-from covey.fusers._gate import GatedGroups
+from covey._decisions import decided
+from covey._devices import returned, to_numpy
+from covey._state import Array, Flags, Labels, Number, OrAbsent, Record, Where, Whole
+from covey._validation import check_number, check_sample_weight, one_fit_at_once
+from covey.fusers import Predictions
+from covey.members._calibrated import (
+    CONFIDENCE,
+    GIVEN_ROWS,
+    OUT_OF_FOLD,
+    IntervalCalibration,
+    SetCalibration,
+)
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
-from covey.members._flock_summary import Origins, flock_summary
-from covey.members._flock_views import decisions, flock_table
+from covey.members._flock_summary import Origins
 from covey.members._importance import MOST_KEPT, TrainingSample
+from covey.members._linear_model import LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
+from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import CLASSES, NUMBERS, Classes, Numbers
 from covey.members._training_rows import TrainingRows
@@ -44,17 +50,39 @@ from covey.tables._columns import feature_names
 from covey.tables._preparation import nothing_varies
 from covey.tables._seen_columns import seen_means
 
-# Products with so many numbers of X are worth several threads of BLAS.
-_LARGE_TABLE = 1 << 20
 # So many features have pairs that Newton's steps can keep a matrix of.
 _MOST_FOR_NEWTON = 2000
+# What every fit finds, and what one that is continued keeps.
+_OF_ONE_FIT = ("_seen_columns", "_importance_of_columns", "decision_", "calibration_")
+_OF_ONE_FIT += ("out_of_fold_", "readable_")
+_CONTINUED = ("fuser_", "model_", "_grown", "mean_", "scale_", "_usable", "_means", "_ranges")
 
 
-class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
-    """An ensemble of linear members on feature subsets, for classes or for values.
+class _OfModel:
+    """An attribute of a fitted flock that is a part of its model, if the model has it."""
 
-    What depends on the target is asked of ``_target``; what depends on how members are found is in
-    `Algorithm1Flock` and `SearchedFlock`, which write ``_fit_rows``.
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, flock: Any, owner: type | None = None) -> Any:
+        if flock is None:
+            return self
+        if not hasattr(getattr(flock, "model_", None), self._part):
+            raise AttributeError(f"This {type(flock).__name__} has no {self._name}.")
+        return getattr(flock.model_, self._part)
+
+    def __set__(self, flock: Any, value: Any) -> None:
+        raise AttributeError(f"{self._name} is a part of model_, which is replaced as a whole.")
+
+
+class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
+    """An ensemble of members on feature subsets, for classes or for values.
+
+    What it predicts by is its ``model_``, a `LinearModel` or a `MixedModel`. What depends on the
+    target is asked of ``_target``; ``_finder`` finds the members, `Growing` or `Searching`.
     """
 
     _seed: Whole(0, 2**31)
@@ -63,11 +91,37 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
     y_scale_: Where("_regresses", Number(1e-200))
     _value_loss: Where("_regresses", Record(ValueLoss))
 
+    _usable: OrAbsent(Flags("D"))
+    mean_: OrAbsent(Array("D"))
+    scale_: OrAbsent(Array("D", low=1e-200))
+    _means: OrAbsent(Array("D"))
+
+    calibration_: Where(
+        "_classifies",
+        OrAbsent(Record(SetCalibration, "C")),
+        OrAbsent(Record(IntervalCalibration)),
+    )
+
+    n_estimators_ = _OfModel("n_members")
+    member_coef_, member_intercept_ = _OfModel("coef"), _OfModel("intercept")
+    support_, gate_support_ = _OfModel("support"), _OfModel("gate_support")
+    basis_, n_iter_, history_ = _OfModel("basis"), _OfModel("n_iter"), _OfModel("history")
+    group_of_, group_weights_ = _OfModel("group_of"), _OfModel("group_weights")
+    n_terms_, cv_results_ = _OfModel("n_terms"), _OfModel("candidates")
+    named_estimators_, weights_ = _OfModel("members"), _OfModel("weights")
+
     # What an estimator has no parameter for.
     fuser: Any = "gate"
     learning_rate: Any = "auto"
     fit_intercept = scale_features = True
     warm_start = False
+
+    @property
+    def _roster(self) -> Roster | None:
+        return self._finder(self).roster
+
+    def _restored(self) -> None:
+        self._finder(self).restored()
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -108,46 +162,42 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             return self._fit(X, y, sample_weight, groups)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
-        self._check_parameters()
+        finder = self._finder(self)
+        finder.check_parameters()
         fuser = self._make_fuser(self.fuser)
-        self._check_fuser(fuser, groups)
+        finder.check_fuser(fuser, groups)
         continued = self.warm_start and hasattr(self, "fuser_")
         rows = self._open_rows(X, y, sample_weight, groups, reset=not continued)
         try:
             self._target.check_rows(self, rows, continued)
+            # If this fit fails, nothing of an earlier one must be left.
+            for name in _OF_ONE_FIT if continued else (*_OF_ONE_FIT, *_CONTINUED):
+                vars(self).pop(name, None)
             if not continued:
-                # If this fit fails, nothing of an earlier one must be left.
-                self.__dict__.pop("fuser_", None)
-                self._grown = []
                 # Every draw is a function of this one number.
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            self._journal = self._open_journal(rows)
-            self._keep_typical_row(rows)
+            finder.journal = self._open_journal(rows)
+            if isinstance(rows, InMemoryRows):
+                self._keep_seen(rows.table, rows.weight, rows.reading)
             rows = self._prepared(rows, continued)
             self._target.standardize(self, rows, continued)
             self._keep_ranges(rows, continued)
-            context = self._init_callback_context(max_subtasks=self._max_tasks())
+            context = self._init_callback_context(max_subtasks=finder.n_tasks)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)
-            with own_threads() if self._has_own_threads(rows) else nullcontext():
-                self.fuser_ = self._not_diverged(self._fit_rows, rows, fuser, context, given)
+            with own_threads() if finder.has_own_threads(rows) else nullcontext():
+                self._not_diverged(finder.run, rows, fuser, context, given)
             if self._importance_of_columns is None:
                 self._keep_prepared(rows)
         finally:
             rows.close()
-            self.__dict__.pop("_journal", None)
+            if not hasattr(self, "fuser_"):
+                vars(self).pop("model_", None)
         if self._seen_columns is None and self.preparation_ is None:
             # Of blocks of rows the means are known, which stand for what is typical.
             self._seen_columns = seen_means(feature_names(self), self._means, self.scale_)
         context.call_on_fit_task_end(estimator=self, **given)
         return self
-
-    def _keep_typical_row(self, rows: TrainingRows) -> None:
-        """Learn what is typical of the columns, where rows are in memory."""
-        for name in ("_seen_columns", "_importance_of_columns", "decision_"):
-            self.__dict__.pop(name, None)
-        if isinstance(rows, InMemoryRows):
-            self._keep_seen(rows.table, rows.weight, rows.reading)
 
     def _keep_prepared(self, rows: TrainingRows) -> None:
         """Keep some rows to measure importance by, where no folds did."""
@@ -165,30 +215,9 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
     def _keep_ranges(self, rows: TrainingRows, continued: bool) -> None:
         """Learn how far columns go, beyond which new rows are held."""
         low, high = rows.ranges()
-        if continued and self._ranges is not None:
+        if continued and getattr(self, "_ranges", None) is not None:
             low, high = np.minimum(low, self._ranges[0]), np.maximum(high, self._ranges[1])
         self._ranges = np.stack([low, high])
-
-    def _has_own_threads(self, rows: TrainingRows) -> bool:
-        """Whether products have one thread each; large ones are left to BLAS."""
-        return rows.n_weighted() * rows.n_features < _LARGE_TABLE
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any data is read."""
-
-    @abstractmethod
-    def _check_fuser(self, fuser: Fuser, groups: Any) -> None:
-        """Refuse a fuser, or groups, that do not fit the other parameters."""
-
-    @abstractmethod
-    def _fit_rows(
-        self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
-    ) -> Fuser:
-        """Train the members and fit the fuser, or find another one.
-
-        ``context`` and ``given`` are for callbacks: of the whole fit, and its arguments.
-        """
 
     def _check_newton(self, n_features: int) -> None:
         """Refuse more columns than a way to train members bears."""
@@ -197,9 +226,6 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
                 f"learning_rate='newton' keeps a matrix of all pairs of features, but X has "
                 f"{n_features} of them, more than {_MOST_FOR_NEWTON}; use 'auto'."
             )
-
-    def _max_tasks(self) -> int | None:
-        """How many subtasks of a fit callbacks can expect; None if that is not known."""
 
     def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> TrainingRows:
         if not hasattr(X, "__dask_graph__"):
@@ -285,69 +311,37 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
 
     # -- attributes ------------------------------------------------------------------------
 
-    def _attributes_of(
-        self,
-        basis: Basis,
-        coef: np.ndarray,
-        intercept: np.ndarray,
-        support: np.ndarray,
-        n_iter: np.ndarray,
-        history: list,
-        column_mean: np.ndarray,
-        column_scale: np.ndarray,
-        shares: np.ndarray,
-    ) -> dict[str, Any]:
-        """The fitted attributes of members (K, C, P), given for a standardized target."""
-        coef, intercept = self._target.in_units(self, coef, intercept)
-        names = getattr(self, "feature_names_in_", None)
-        if self.preparation_ is not None:
-            names = np.array(self._column_names(), dtype=object)
-        check_coefficients(coef, basis.feature, names)
-        return {
-            "n_estimators_": len(coef),
-            # As files hold them: products of other layouts differ in their last bit.
-            "member_coef_": np.ascontiguousarray(coef),
-            "member_intercept_": intercept,
-            "support_": self._on_features(support),
-            "basis_": basis,
-            "n_iter_": n_iter,
-            "history_": [{} if past is None else vars(past).copy() for past in history],
-            "_column_mean": column_mean,
-            "_column_scale": column_scale,
-            "_member_shares": shares,
-        }
+    @property
+    def kind_(self) -> str:
+        """What members predict for the fuser."""
+        return "probability" if self._classifies else "value"
 
     @property
-    def estimators_(self) -> list[LinearMember] | list[LinearRegressionMember]:
-        """The members, each a fitted estimator that shares the ensemble's arrays."""
+    def estimators_(self) -> list[Any]:
+        """The members, each a fitted estimator."""
         check_is_fitted(self, "fuser_")
-        return [
-            self._target.member(self, *parts)
-            for parts in zip(self.member_coef_, self.member_intercept_, self.support_, strict=True)
-        ]
+        return self.model_.estimators(self)
 
     def _seen_by_members(self) -> dict[str, Any]:
-        """What members know of the columns that they see, beside their support."""
+        """What linear members know of the columns that they see, beside their support."""
         return {
             "feature_names": getattr(self, "feature_names_in_", None),
-            "basis": self.basis_,
+            "basis": self.model_.basis,
             "preparation": self.preparation_,
-            "scale": self._column_scale,
+            "scale": self.model_.column_scale,
         }
 
     def _is_linear(self) -> bool:
         """Whether the fitted flock is one linear model."""
-        return isinstance(self.fuser_, self._target.linear_fuser)
+        own = isinstance(self.model_, LinearModel)
+        return own and isinstance(self.fuser_, self._target.linear_fuser)
 
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients (C, P) and intercepts (C,) of a flock that is one linear model."""
-        if not hasattr(self, "fuser_") or not self._is_linear():
-            raise AttributeError(
-                f"This {type(self).__name__} is not one linear model; see member_coef_ and "
-                "member_intercept_."
-            )
-        weights = self.fuser_.member_weights(self.n_estimators_)
-        return np.tensordot(weights, self.member_coef_, axes=1), weights @ self.member_intercept_
+        why_not = self.model_.why_not_one(self)
+        if why_not is not None:
+            raise AttributeError(why_not)
+        return self.model_.as_one(self)
 
     def collapse(self) -> LinearMember | LinearRegressionMember:
         """The whole ensemble as one linear model, where the fuser allows it.
@@ -362,13 +356,12 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             With the same predictions (of a regressor, but for its ``y_range_``).
         """
         check_is_fitted(self, "fuser_")
-        if not self._is_linear():
-            raise ValueError(
-                f"Only the {self._target.linear_rule} of linear members is itself linear; "
-                f"fuser={self.fuser!r} cannot collapse into one linear model."
-            )
+        why_not = self.model_.why_not_one(self)
+        if why_not is not None:
+            raise ValueError(why_not)
         weights = self.fuser_.member_weights(self.n_estimators_)
-        return self._target.member(self, *self._as_one(), self.support_[weights > 0].any(axis=0))
+        support = self.support_[weights > 0].any(axis=0)
+        return self._target.member(self, *self._as_one(), support)
 
     @property
     def coef_(self) -> np.ndarray:
@@ -416,72 +409,41 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         """How large the coefficients of each feature are, in members and gates; sums to one.
 
         They tell how much a feature moves single members, not what the flock would lose without
-        it: coefficients that cancel add up. See ``importance_``.
+        it: coefficients that cancel add up. Members of other kinds than linear say themselves how
+        much a feature moves them, or it is tried out. See ``importance_``.
         """
         check_is_fitted(self, "fuser_")
-        sizes = self._column_importances()
-        return sizes if self.preparation_ is None else sizes @ self.preparation_.shares()
-
-    def _column_importances(self) -> np.ndarray:
-        """The sizes of the coefficients of the columns that are made of the features."""
-        size = np.abs(self._contrast() * self._column_scale).mean(axis=1)
-        size = self.basis_.on_features(self._member_shares @ size + self._gate_sizes())
-        return size / size.sum() if size.any() else size
-
-    def _gate_sizes(self) -> np.ndarray | float:
-        """How much each column (P,) moves the gates that were learnt with the members."""
-        return 0.0
-
-    def _contrast(self) -> np.ndarray:
-        """The members' coefficients (K, C, P) without what all classes share."""
-        return self._target.contrast(self.member_coef_)
+        return self.model_.feature_sizes(self)
 
     # -- predict ---------------------------------------------------------------------------
 
     def _check_rows(self, X: Any) -> Any:
         return checked_rows(self, X)
 
-    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return in_blocks(finite(function), X, self.n_jobs)
+    def _filling(self) -> np.ndarray:
+        return self.model_.filling(self)
 
-    def _outputs(self, X: Any) -> np.ndarray:
-        """The members' linear functions, (C, K, n): classes first."""
-        return linear_logits(
-            self.basis_.rows(X), self.member_coef_.transpose(1, 0, 2), self.member_intercept_.T
-        )
+    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        return self.model_.by_blocks(self, function, X)
+
+    def _names(self) -> list[str]:
+        return self.model_.names()
+
+    def _predictions(self, X: Any) -> Predictions:
+        return self.model_.predictions(self, X)
+
+    def _fused(self, X: Any) -> np.ndarray:
+        return self.model_.fused(self, X)
+
+    def _fused_log(self, X: Any) -> np.ndarray:
+        return self.model_.fused_log(self, X)
+
+    def _columns_looked_at(self) -> np.ndarray:
+        return self.model_.columns_looked_at(self)
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
         rows, units = super()._explained_rows(X)
         return rows, units if self.preparation_ is None else self.preparation_.column_of
-
-    def _columns_looked_at(self) -> np.ndarray:
-        if self.fuser_.needs_X and not hasattr(self, "gate_support_"):
-            return super()._columns_looked_at()
-        used = self.support_.any(axis=0)
-        return used | self.gate_support_.any(axis=0) if hasattr(self, "gate_support_") else used
-
-    def _names(self) -> list[str]:
-        return [f"member {k}" for k in range(1, self.n_estimators_ + 1)]
-
-    def _predictions(self, X: Any) -> Predictions:
-        return self._target.predictions(self, self._outputs(X))
-
-    def _fused(self, X: Any) -> np.ndarray:
-        if self._is_linear():
-            outputs = linear_logits(self.basis_.rows(X), *self._as_one())
-            return self._bounded(self._target.of_one(outputs))
-        if isinstance(self.fuser_, GatedGroups):
-            fused = self.fuser_.fuse_linear(X, self.member_coef_, self.member_intercept_)
-            return self._bounded(self._target.of_pool(fused))
-        return super()._fused(X)
-
-    def _fused_log(self, X: Any) -> np.ndarray:
-        if self._is_linear():
-            return log_softmax(linear_logits(self.basis_.rows(X), *self._as_one())).T
-        if isinstance(self.fuser_, GatedGroups):
-            with np.errstate(divide="ignore"):
-                return np.log(self._fused(X))
-        return super()._fused_log(X)
 
     @of_classes
     @accepts_dask
@@ -594,12 +556,201 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         """The records of `explain`; features count by their shares (n_features, n_names)."""
         check_number(top, "top", low=1, whole=True)
         X = self._check_rows(X)
-        return self._decisions(X, top, *self._named_shares(names, shares), max_members)
+        names, shares = self._named_shares(names, shares)
+        how = {"top": top, "names": names, "shares": shares, "max_members": max_members}
+        return self.model_.decisions(self, X, **how)
 
-    def _decisions(
-        self, X: Any, top: int, names: Any, shares: Any, max_members: int | None
-    ) -> list[dict[str, Any]]:
-        return decisions(self, X, top=top, names=names, shares=shares, max_members=max_members)
+    # -- how far off -----------------------------------------------------------------------
+
+    def calibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Measure by rows that the flock was not fitted on how far off it is.
+
+        They take the place of the training rows that folds held out. If new rows can be exchanged
+        with these, as draws from one population can, levels hold exactly; see Notes of the class.
+        The members stay as they are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows that were **not** given to ``fit``: of those it has seen it knows too much.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self, "fuser_")
+        for name, given in (("X", X), ("y", y), ("sample_weight", sample_weight)):
+            if hasattr(given, "__dask_graph__"):
+                raise TypeError(f"calibrate takes rows in memory; give {name}.compute().")
+        X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
+        rows = self._check_rows(X)
+        check_consistent_length(rows, y)
+        truth = self._target.encoded(self, y)
+        weight = check_sample_weight(sample_weight, len(truth))
+        used = weight > 0
+        predicted = self._by_blocks(self._fused, rows)[used]
+        weight = effective_weights(weight[used])
+        self.calibration_ = self._target.calibration.of(GIVEN_ROWS, truth[used], predicted, weight)
+        return self
+
+    def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
+        """Measure by what flocks that were fitted alike, without a row, predict of it.
+
+        ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
+        search, these have chosen nothing.
+        """
+        truth = self._target.encoded(self, np.asarray(y))
+        weight = effective_weights(np.ones(len(truth)))
+        self.calibration_ = self._target.calibration.of(OUT_OF_FOLD, truth, predicted, weight)
+
+    def _measured(self, what: str) -> Any:
+        """The calibration, or a sentence that says why there is none."""
+        check_is_fitted(self, "fuser_")
+        if not hasattr(self, "calibration_"):
+            raise ValueError(
+                f"{what} needs predictions of rows held out, but this {type(self).__name__} was "
+                "fitted without folds (effort='fast', Dask collections, an older file, or no "
+                "search); call calibrate(X, y) with rows that it was not fitted on."
+            )
+        return self.calibration_
+
+    @of_classes
+    @accepts_dask
+    def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = True) -> np.ndarray:
+        """The classes that a row may have: the true one is among them with a chance of ``level``.
+
+        A class is in the set where it is at least as probable as for most rows of this class
+        that were held out (split conformal prediction by class, with the probability as score),
+        so that a rare class is missed no more often than the others. What is predicted is always
+        in it, so that no set is empty. The Notes of the class say what is guaranteed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Dask collection of shape \
+(n_samples, n_features)
+        level : float, default=0.9
+            How often the true class is to be in the set, at least; above 0 and below 1. A class
+            of which fewer than ``level / (1 - level)`` rows were held out is in all sets, with a
+            warning.
+        by_class : bool, default=True
+            Whether the level holds for the rows of each class by itself. False: for all rows
+            together. Sets are smaller, and may never hold a rare class.
+
+        Returns
+        -------
+        sets : ndarray of shape (n_samples, n_classes), bool
+            Which of ``classes_`` are in the set of each row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from covey import FlockClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> flock = FlockClassifier(effort="fast", random_state=0).fit(X[::2], y[::2])
+        >>> sets = flock.calibrate(X[1::2], y[1::2]).predict_set(X, level=0.95)
+        >>> sets.shape, flock.classes_[sets[0]].tolist()
+        ((150, 3), [0])
+        """
+        known = self._measured("predict_set")
+        bounds = known.bounds(level, by_class)
+        if by_class and (said := known.always_in_sets(level, self.classes_)):
+            warnings.warn(said, UserWarning, stacklevel=3)
+        probabilities = to_numpy(self.predict_proba(X))
+        sets = -probabilities <= bounds
+        sets[np.arange(len(sets)), decided(self, probabilities)] = True
+        return returned(sets, X)
+
+    @of_classes
+    def rejection(
+        self,
+        reject: float | None = None,
+        *,
+        accuracy: float | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> Bunch:
+        """How right the flock is if it leaves the rows of which it is the least sure to a person.
+
+        Parameters
+        ----------
+        reject : float, optional
+            The share of rows that it may leave, from 0 to below 1.
+        accuracy : float, optional
+            In place of ``reject``: how often it is to be right about the rest. The fewest rows
+            are left (none, 5 %, ..., 95 %) for which the rows held out say so.
+        confidence : float, default=0.95
+            How sure ``low`` and ``accuracy`` are. Where one of twenty shares is chosen by an
+            accuracy, it holds for all of these at once.
+
+        Returns
+        -------
+        found : Bunch
+            ``reject``, the share of rows held out that are left; ``threshold``, the probability
+            below which a row is; ``accuracy`` of the others, and ``low``, which it is above but
+            for a chance of ``1 - confidence`` (Clopper and Pearson's limit). This is exact for
+            rows that `calibrate` was given, and approximate for rows that folds held out.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from covey import FlockClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> flock = FlockClassifier(effort="fast", random_state=0).fit(X[::2], y[::2])
+        >>> found = flock.calibrate(X[1::2], y[1::2]).rejection(accuracy=0.95)
+        >>> bool(found.low >= 0.95)
+        True
+        >>> flock.predict(X[:200], reject=found.reject).mask.sum() < 40
+        np.True_
+        """
+        known = self._measured("reject")
+        answers = decided(self, known.probabilities)
+        return known.rejection(answers, reject, accuracy, confidence)
+
+    def _rows_held_out_for_decisions(self) -> tuple[Any, ...]:
+        if not hasattr(self, "calibration_"):
+            return super()._rows_held_out_for_decisions()
+        known = self.calibration_
+        return known.label, known.probabilities, known.weight, known.source
+
+    @of_numbers
+    @accepts_dask
+    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
+        """Bounds of y: it lies between them with a chance of ``level``.
+
+        They are the prediction plus an upper and a lower quantile of the errors of rows held out
+        (split conformal prediction, as much on either side), so that they are as wide for every
+        row, and lie askew where errors do. The Notes of the class say what is guaranteed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or Dask collection of shape \
+(n_samples, n_features)
+        level : float, default=0.9
+            How often y is to lie between the bounds, at least; above 0 and below 1. They are
+            infinite if fewer than ``(1 + level) / (1 - level)`` rows were held out.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_samples, 2)
+            The lower and the upper bound of each row.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from covey import FlockRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X[::2], y[::2])
+        >>> low, high = flock.calibrate(X[1::2], y[1::2]).predict_interval(X, level=0.8).T
+        >>> bool(((low < y) & (y < high)).mean() > 0.75)
+        True
+        """
+        low, high = self._measured("predict_interval").interval(level)
+        predicted = to_numpy(self.predict(X))
+        bounds = np.column_stack([predicted + low, predicted + high])
+        never_negative = hasattr(self, "y_range_") and self.y_range_[0] >= 0
+        return returned(np.maximum(bounds, 0.0) if never_negative else bounds, X)
 
     # -- show ------------------------------------------------------------------------------
 
@@ -639,7 +790,7 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
 
     def _summary(self, origins: Origins | None = None) -> str:
         """The summary, by the columns of a table that features are made of, if it is known."""
-        return flock_summary(self, origins=origins)
+        return self.model_.summary(self, origins=origins)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the estimator, and the flock once it is fitted."""
@@ -648,7 +799,7 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, Ensemble):
 
     def _table(self, origins: Origins | None = None) -> str:
         """The members as an HTML table, by the columns of a table, if these are known."""
-        return flock_table(self, origins)
+        return self.model_.table(self, origins)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -1,0 +1,323 @@
+"""How Algorithm 1 grows a flock, one member after another."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from covey import _state as stored
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.trainer import AccuracyHistory, LossHistory
+from covey._core.arrays import to_host
+from covey._core.basis import Basis
+from covey._state import refuse
+from covey._validation import check_choice, check_number
+from covey.fusers import Fuser, Gate
+from covey.members._linear_model import LinearModel
+from covey.members._stored import check_fuser
+from covey.members._training_rows import TrainingRows
+
+_TEMPERATURE = 0.01
+# Products with so many numbers of X are worth several threads of BLAS.
+_LARGE_TABLE = 1 << 20
+# No coefficient is larger.
+_LARGEST = 1e200
+
+
+@dataclass
+class GrownMember:
+    """A member as the trainer left it, in standardized units; a warm start continues from it."""
+
+    theta: stored.Array("C D")
+    intercept: stored.Array("C")
+    support: stored.Flags("D")
+    n_iter: stored.Wholes("", low=0)
+    score: stored.Array("", nan=True)  # weighted accuracy, or loss
+    history: stored.OrNone(stored.AnyOf(AccuracyHistory, LossHistory))
+    failure: stored.OrNone(stored.Text())  # how its training failed
+
+
+class Growing:
+    """A fit of a flock that Algorithm 1 grows."""
+
+    journal: Any = None
+    roster = None  # there are no members of other kinds
+
+    def __init__(self, flock: Any) -> None:
+        self._flock = flock
+
+    def restored(self) -> None:
+        """Refuse a flock of a file whose parts do not fit each other."""
+        flock, model = self._flock, self._flock.model_
+        refuse("mean", "is missing.", hasattr(flock, "mean_") and hasattr(flock, "scale_"))
+        flock._check_width("mean", len(flock.mean_))
+        flock._check_width("basis", model.basis.n_features)
+        kind = AccuracyHistory if flock._classifies else LossHistory
+        own = all(isinstance(one.history, kind | None) for one in flock._grown)
+        refuse("grown", "has histories of another target.", own)
+        refuse("model", "has more members than are grown.", model.n_members <= len(flock._grown))
+        for name in ("coef", "intercept"):
+            largest = np.abs(getattr(model, name)).max(initial=0.0)
+            refuse(name, "is not finite.", largest <= _LARGEST, too_large=True)
+        check_fuser(flock.fuser_, lambda fuser: flock._target.example(flock), len(flock.mean_))
+
+    def check_parameters(self) -> None:
+        flock = self._flock
+        rates = ("auto", "constant", "newton") if flock._classifies else ("auto",)
+        check_number(flock.n_estimators, "n_estimators", low=1, whole=True)
+        check_number(flock.flip_probability, "flip_probability", low=0, high=1)
+        if isinstance(flock.learning_rate, str):
+            check_choice(flock.learning_rate, "learning_rate", rates)
+        else:
+            check_number(flock.learning_rate, "learning_rate", low=0, closed="neither")
+        check_number(flock.tol, "tol", finite=False)
+        if not (flock.n_iter_no_change is None and flock._classifies):
+            check_number(flock.n_iter_no_change, "n_iter_no_change", low=1, whole=True)
+        check_number(flock.max_iter, "max_iter", low=1, whole=True)
+        check_number(flock.init_scale, "init_scale", low=0)
+        check_choice(flock.acceptance, "acceptance", ("greedy", "metropolis"))
+        if flock.temperature is not None:
+            check_number(flock.temperature, "temperature", low=0, closed="neither")
+        check_number(flock.subset_penalty, "subset_penalty", low=0)
+        flock._target.check_loss(flock)
+        if flock.select_size is not None:
+            check_choice(flock.select_size, "select_size", ("train", "validation"))
+        check_number(
+            flock.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"
+        )
+        if not flock._classifies:
+            check_number(flock.alpha, "alpha", low=0)
+        fuser = flock._make_fuser(flock.fuser)
+        gated = isinstance(fuser, Gate)
+        if gated and not flock._classifies:
+            fuser.check_numbers()
+        elif gated and flock.loss != "log":
+            raise ValueError(
+                f"loss={flock.loss!r} trains members, but a gate would then refine them by their "
+                "likelihood; use loss='log', or a fuser other than a gate ('product', 'mean')."
+            )
+        if flock.warm_start and flock.checkpoint is not None:
+            raise ValueError(
+                "warm_start continues with the fitted members, checkpoint from a file; use one of "
+                "them."
+            )
+        if flock.warm_start and gated:
+            raise ValueError(
+                "warm_start adds members beside the fitted ones, but a gate changes them all; "
+                "use warm_start=False, or a fuser other than a gate."
+            )
+
+    def settings(self) -> TrainingSettings:
+        """How a member is trained."""
+        flock = self._flock
+        return TrainingSettings(
+            learning_rate=flock.learning_rate,
+            tol=float(flock.tol),
+            patience=flock.n_iter_no_change,
+            max_iter=int(flock.max_iter),
+            init_scale=float(flock.init_scale),
+            acceptance=flock.acceptance,
+            temperature=_TEMPERATURE if flock.temperature is None else float(flock.temperature),
+            subset_penalty=float(flock.subset_penalty),
+            **flock._target.growth(flock),
+        )
+
+    def check_fuser(self, fuser: Fuser, groups: Any) -> None:
+        flock = self._flock
+        if fuser.learns and flock.select_size is not None:
+            raise ValueError(
+                f"select_size={flock.select_size!r} compares flocks of different sizes under a "
+                f"fixed rule, but fuser={flock.fuser!r} learns; use select_size=None."
+            )
+        if groups is not None:
+            search = "FlockRegressor" if not flock._classifies else "FlockClassifier"
+            raise ValueError(
+                "groups keeps rows together in the folds of a search, but "
+                f"{type(flock).__name__} has none; use {search}, or leave groups out."
+            )
+
+    @property
+    def n_tasks(self) -> int:
+        """How many subtasks of a fit callbacks can expect."""
+        return self._flock.n_estimators - len(getattr(self._flock, "_grown", ()))
+
+    def has_own_threads(self, rows: TrainingRows) -> bool:
+        """Return whether products have one thread each; large ones are left to BLAS."""
+        return rows.n_weighted() * rows.n_features < _LARGE_TABLE
+
+    def run(self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]) -> None:
+        """Grow the members, and learn to fuse them."""
+        flock = self._flock
+        if not hasattr(flock, "_grown"):
+            flock._grown = []
+        learns = fuser.learns and not isinstance(fuser, Gate)
+        if learns or flock.select_size == "validation":
+            rows.hold_out(flock.validation_fraction, flock._seed)
+        if flock._classifies and not flock._grown:
+            flock._set_scale(*rows.moments())
+        self._grow(rows, fuser, context, given)
+        if flock.select_size is not None:
+            flock.model_ = self._model(best_size(rows.stage_scores(flock, fuser)))
+        if isinstance(fuser, Gate):
+            self._refine(rows, fuser)
+        elif fuser.learns:
+            X, y, weight = rows.held_out()
+            fuser.fit(flock._predictions(X), y, X, weight)
+        else:
+            # A fixed rule learns nothing, but still checks that it suits these members.
+            fuser.fit(flock._target.example(flock))
+        flock.fuser_ = fuser
+
+    def _grow(self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]) -> None:
+        flock = self._flock
+        self._check_warm_start()
+        trainer = rows.trainer(
+            flock.mean_,
+            flock.scale_,
+            flock._usable,
+            self.settings(),
+            flip_probability=float(flock.flip_probability),
+            seed=flock._seed,
+            unit_of_feature=flock._units(),
+            journal=self.journal,
+        )
+        for member in flock._grown:
+            trainer.see(member.theta[:, None, :], member.intercept[:, None])
+        for number in range(len(flock._grown), flock.n_estimators):
+            task = context.subcontext(task_name="member").call_on_fit_task_begin(estimator=flock)
+            started = time.perf_counter()
+            flock._grown.append(self._grow_one(rows, trainer))
+            self._show(number, time.perf_counter() - started)
+            rows.done("member")
+            stop = task.call_on_fit_task_end(
+                estimator=flock,
+                **given,
+                reconstruction_attributes=lambda: self._reconstruction(fuser),
+            )
+            if stop:
+                break
+        failures = [member.failure for member in flock._grown if member.failure]
+        if failures:
+            warnings.warn(
+                f"{failures.count(failures[0])} of {len(flock._grown)} members {failures[0]}",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        flock.model_ = self._model(len(flock._grown))
+
+    def _grow_one(self, rows: TrainingRows, trainer: Any) -> GrownMember:
+        grown = trainer.grow()
+        return GrownMember(
+            to_host(grown.theta[:, 0]).astype(np.float64),
+            to_host(grown.intercept[:, 0]).astype(np.float64),
+            grown.support[0],
+            int(grown.n_iter[0]),
+            float(np.abs(grown.criterion[0])),
+            grown.history[0],
+            self._flock._target.failure(self._flock, grown),
+        )
+
+    def _show(self, number: int, seconds: float) -> None:
+        flock = self._flock
+        if flock.verbose:
+            member = flock._grown[-1]
+            measure = "weighted loss" if not flock._classifies else "weighted accuracy"
+            print(
+                f"[{type(flock).__name__}] member {number + 1}/{flock.n_estimators}: "
+                f"{member.n_iter} steps, {measure} {member.score:.4f}, "
+                f"{int(member.support.sum())} of {len(member.support)} features, {seconds:.2f} s"
+            )
+
+    def _reconstruction(self, fuser: Fuser) -> dict[str, Any] | None:
+        """What callbacks make a fitted flock of; None where the fuser is yet to be learnt."""
+        flock = self._flock
+        if fuser.learns:
+            return None
+        names = ("classes_", "y_center_", "y_scale_", "mean_", "scale_")
+        known = {name: getattr(flock, name) for name in names if hasattr(flock, name)}
+        return {"model_": self._model(len(flock._grown)), **known, "fuser_": fuser}
+
+    def _parts(self, n_members: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
+        members = self._flock._grown[:n_members]
+        return (
+            np.stack([member.theta for member in members]),
+            np.stack([member.intercept for member in members]),
+            np.stack([member.support for member in members]),
+        )
+
+    def _model(self, n_members: int) -> LinearModel:
+        flock = self._flock
+        theta, intercept, support = self._parts(n_members)
+        members = flock._grown[:n_members]
+        coef = theta / flock.scale_
+        return LinearModel.of(
+            flock,
+            basis=replace(Basis.plain(coef.shape[2]), seen=flock._ranges),
+            coef=coef,
+            intercept=intercept - coef @ flock.mean_,
+            support=support,
+            history=[member.history for member in members],
+            n_iter=np.array([member.n_iter for member in members]),
+            column_mean=flock.mean_,
+            column_scale=flock.scale_,
+            shares=np.full(len(members), 1.0 / len(members)),
+        )
+
+    def _refine(self, rows: TrainingRows, fuser: Gate) -> None:
+        """Fit gate and members together, each member on the subset that it was grown on."""
+        flock = self._flock
+        theta, intercept = rows.refine(
+            fuser,
+            flock.mean_,
+            flock.scale_,
+            self._parts(len(flock._grown)),
+            fit_intercept=bool(flock.fit_intercept),
+            journal=self.journal,
+            seed=flock._seed,
+        )
+        for member, refined, moved in zip(flock._grown, theta, intercept, strict=True):
+            member.theta, member.intercept = refined, moved
+        flock.model_ = self._model(len(flock._grown))
+        flock.fuser_ = fuser
+        shares, means = rows.mean_importance(flock), rows.mean_predictions(flock)
+        flock.model_ = replace(flock.model_, shares=shares, means=means)
+        self._warn_of_constant_members(rows.constant_members(flock))
+
+    def _warn_of_constant_members(self, constant: np.ndarray) -> None:
+        if len(constant) > 1 and constant.sum() > len(constant) / 2:
+            warnings.warn(
+                f"{constant.sum()} of {len(constant)} members predict the same for (nearly) every "
+                "row, so that little but the gate decides; give the Gate a smaller alpha than "
+                f"{self._flock.fuser_.alpha_:.2g}, or use fewer members (n_estimators).",
+                UserWarning,
+                stacklevel=7,
+            )
+
+    def _check_warm_start(self) -> None:
+        """Refuse to continue with fewer members than there are, or with other scales."""
+        flock = self._flock
+        layout = {"scale_features": flock.scale_features, "fit_intercept": flock.fit_intercept}
+        if not flock._grown:
+            flock._grown_with = layout
+        if flock.n_estimators < len(flock._grown):
+            raise ValueError(
+                f"n_estimators={flock.n_estimators} is fewer than the {len(flock._grown)} members "
+                "already grown; with warm_start=True it cannot shrink."
+            )
+        for name, value in flock._grown_with.items():
+            if layout[name] != value:
+                raise ValueError(
+                    f"{name}={layout[name]!r} differs from {value!r}, with which the "
+                    "fitted members were grown; with warm_start=True it cannot change."
+                )
+
+
+def best_size(scores: np.ndarray) -> int:
+    """How many members score best; the fewest, of equals."""
+    return int(np.argmax(scores > scores.max() - 1e-12)) + 1

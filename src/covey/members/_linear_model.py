@@ -1,0 +1,227 @@
+"""Linear members of a flock as data: all that predicts rows and is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from covey import _state as stored
+from covey._blocks import finite, in_blocks
+from covey._core.basis import Basis
+from covey._core.search.assembly import FoundFlock
+from covey._core.softmax_linear import linear_logits, log_softmax
+from covey._state import refuse
+from covey._validation import check_coefficients
+from covey.fusers import Predictions
+from covey.fusers._gate import GatedGroups
+from covey.members._ensemble import Ensemble
+from covey.members._flock_summary import flock_summary
+from covey.members._flock_views import decisions, flock_table
+
+# What a search found that a model keeps as it is, or in the units of y.
+_AS_FOUND = (
+    *("basis", "coef", "intercept", "support", "n_iter", "history", "shares"),
+    *("column_mean", "column_scale", "gate_intercept", "pools", "n_terms", "candidates"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """K linear members on P columns, which are made of F features.
+
+    What it is fused by, and what the table was like, its flock knows.
+    """
+
+    basis: stored.Record(Basis, "D P")
+    coef: stored.Array("K C P", fewest=1, most=100_000)
+    intercept: stored.Array("K C")
+    support: stored.Flags("K F")
+    n_iter: stored.Wholes("K", low=0)
+    history: stored.ListOf(stored.Columns(), "K")
+    column_mean: stored.Array("P")
+    column_scale: stored.Array("P", low=0)
+    shares: stored.Array("K", low=0)  # the mean importance of each member
+    means: stored.OrNone(stored.Array("K C"))  # what each predicts on average, where a gate fuses
+
+    @classmethod
+    def of(
+        cls,
+        flock: Any,
+        *,
+        basis: Basis,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        support: np.ndarray,
+        history: list,
+        **more: Any,
+    ) -> Self:
+        """Make a model of members (K, C, P), given for a standardized target."""
+        coef, intercept = flock._target.in_units(flock, coef, intercept)
+        names = getattr(flock, "feature_names_in_", None)
+        if flock.preparation_ is not None:
+            names = np.array(flock._column_names(), dtype=object)
+        check_coefficients(coef, basis.feature, names)
+        return cls(
+            basis=basis,
+            # As files hold them: products of other layouts differ in their last bit.
+            coef=np.ascontiguousarray(coef),
+            intercept=intercept,
+            support=flock._on_features(support),
+            history=[{} if past is None else vars(past).copy() for past in history],
+            means=None,
+            **more,
+        )
+
+    @property
+    def n_members(self) -> int:
+        """How many members there are."""
+        return len(self.coef)
+
+    @property
+    def scaled_basis(self) -> tuple[Basis, np.ndarray, np.ndarray]:
+        """The columns that members see, and the mean and the deviation of each."""
+        return self.basis, self.column_mean, self.column_scale
+
+    def names(self) -> list[str]:
+        """Return the members' names."""
+        return [f"member {k}" for k in range(1, self.n_members + 1)]
+
+    def estimators(self, flock: Any) -> list[Any]:
+        """Return the members, each a fitted estimator that shares the arrays."""
+        parts = zip(self.coef, self.intercept, self.support, strict=True)
+        return [flock._target.member(flock, *part) for part in parts]
+
+    def contrast(self, flock: Any) -> np.ndarray:
+        """Return the coefficients (K, C, P) without what all classes share."""
+        return flock._target.contrast(self.coef)
+
+    def as_one(self, flock: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (C, P) and intercepts (C,) of members that are fused into one."""
+        weights = flock.fuser_.member_weights(self.n_members)
+        return np.tensordot(weights, self.coef, axes=1), weights @ self.intercept
+
+    def why_not_one(self, flock: Any) -> str | None:
+        """Return why a flock is not one linear model; None if it is."""
+        if flock._is_linear():
+            return None
+        return (
+            f"Only the {flock._target.linear_rule} of linear members is itself linear; "
+            f"fuser={flock.fuser!r} cannot collapse into one linear model."
+        )
+
+    # -- predict ---------------------------------------------------------------------------
+
+    def by_blocks(self, flock: Any, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        """Apply a function to blocks of rows, side by side."""
+        return in_blocks(finite(function), X, flock.n_jobs)
+
+    def predictions(self, flock: Any, X: Any) -> Predictions:
+        """Return what the members predict, whose linear functions give (C, K, n)."""
+        members = self.coef.transpose(1, 0, 2), self.intercept.T
+        return flock._target.predictions(flock, linear_logits(self.basis.rows(X), *members))
+
+    def fused(self, flock: Any, X: Any) -> np.ndarray:
+        """Return what they predict together."""
+        if flock._is_linear():
+            outputs = linear_logits(self.basis.rows(X), *self.as_one(flock))
+            return flock._bounded(flock._target.of_one(outputs))
+        if isinstance(flock.fuser_, GatedGroups):
+            pooled = flock.fuser_.fuse_linear(X, self.coef, self.intercept)
+            return flock._bounded(flock._target.of_pool(pooled))
+        return Ensemble._fused(flock, X)
+
+    def fused_log(self, flock: Any, X: Any) -> np.ndarray:
+        """Return the logarithms of that."""
+        if flock._is_linear():
+            return log_softmax(linear_logits(self.basis.rows(X), *self.as_one(flock))).T
+        if isinstance(flock.fuser_, GatedGroups):
+            with np.errstate(divide="ignore"):
+                return np.log(self.fused(flock, X))
+        return Ensemble._fused_log(flock, X)
+
+    def filling(self, flock: Any) -> np.ndarray:
+        """Return what takes the place of gaps (D,) in new rows."""
+        return flock._means
+
+    # -- tell ------------------------------------------------------------------------------
+
+    def columns_looked_at(self, flock: Any) -> np.ndarray:
+        """Return which features may move a prediction, (F,)."""
+        return np.full(flock.n_features_in_, flock.fuser_.needs_X) | self.support.any(axis=0)
+
+    def column_sizes(self, flock: Any) -> np.ndarray:
+        """Return how large the coefficients of each column (D,) are; they sum to one."""
+        size = np.abs(self.contrast(flock) * self.column_scale).mean(axis=1)
+        size = self.basis.on_features(self.shares @ size + self.gate_sizes(flock))
+        return size / size.sum() if size.any() else size
+
+    def gate_sizes(self, flock: Any) -> np.ndarray | float:
+        """Return how much each column (P,) moves gates that were learnt with the members."""
+        return 0.0
+
+    def feature_sizes(self, flock: Any) -> np.ndarray:
+        """Return how large the coefficients of each feature (F,) are; they sum to one."""
+        sizes = self.column_sizes(flock)
+        return sizes if flock.preparation_ is None else sizes @ flock.preparation_.shares()
+
+    # These take the flock, too.
+    decisions, summary, table = map(staticmethod, (decisions, flock_summary, flock_table))
+
+
+@dataclass(frozen=True, eq=False)
+class GatedModel(LinearModel):
+    """Linear members in G groups, each with a gate, as a search finds them."""
+
+    sizes: stored.Wholes("G", low=1)  # how many members the groups have, one after the other
+    group_weights: stored.Share("G")
+    gate_coef: stored.Array("K P")
+    gate_intercept: stored.Array("K")
+    pools: stored.ListOf(stored.OneOf("linear", "log"), "G")
+    gate_support: stored.Flags("G F")
+    n_terms: stored.Whole()
+    candidates: stored.Columns()
+
+    def _restored(self) -> None:
+        refuse("sizes", "are not those of the groups.", self.sizes.sum() == self.n_members)
+
+    @classmethod
+    def found(cls, flock: Any, found: FoundFlock) -> Self:
+        """Make a model of what a search found."""
+        return cls.of(
+            flock,
+            **{name: getattr(found, name) for name in _AS_FOUND},
+            sizes=np.array(found.sizes),
+            group_weights=found.weights,
+            gate_coef=np.ascontiguousarray(found.gate_coef),
+            gate_support=flock._on_features(found.gate_support),
+        )
+
+    @property
+    def group_of(self) -> np.ndarray:
+        """The group of each member."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def fuser(self, flock: Any) -> GatedGroups:
+        """Return what fuses the groups."""
+        gates = self.basis, self.gate_coef, self.gate_intercept
+        groups = self.sizes.tolist(), self.pools, self.group_weights
+        return GatedGroups(*gates, *groups, getattr(flock, "classes_", None))
+
+    def columns_looked_at(self, flock: Any) -> np.ndarray:
+        """Return which features may move a prediction, (F,)."""
+        return self.support.any(axis=0) | self.gate_support.any(axis=0)
+
+    def gate_sizes(self, flock: Any) -> np.ndarray:
+        """Return how much each column (P,) moves the gates."""
+        # Gates have logits; what members predict of numbers has the unit of y.
+        unit = float(getattr(flock, "y_scale_", 1.0))
+        gates = self.gate_coef * self.column_scale
+        starts = np.cumsum(self.sizes) - self.sizes
+        spans = zip(starts, self.sizes, strict=True)
+        means = [gates[start : start + n].mean(axis=0) for start, n in spans]
+        sizes = np.abs(gates - np.array(means)[self.group_of])
+        # As members are, by their weights: those of a group share its weight.
+        return unit * (self.group_weights / self.sizes)[self.group_of] @ sizes

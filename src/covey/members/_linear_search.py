@@ -1,0 +1,336 @@
+"""How a search finds linear members: gated groups, selected by the loss of held-out rows."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from covey._callbacks import keeps_what_is_found
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.gating.gate import shrinkage
+from covey._core.quantiles import effective_weights
+from covey._core.search.assembly import FoundFlock, OnFolds
+from covey._core.search.bases import Features
+from covey._core.search.folds import possible_folds
+from covey._core.search.plan import Family, SearchPlan, Task, Watch, families, of_size
+from covey._core.search.rows import rung_sizes
+from covey._core.search.search import Search
+from covey.fusers._gate import GatedGroups
+from covey.members._calibrated import OUT_OF_FOLD
+from covey.members._held_out import HeldOut
+from covey.members._linear_model import GatedModel
+from covey.members._mixing import Clock
+from covey.members._training_rows import TrainingRows
+
+# Below so many rows, folds are drawn once more.
+_FEW_ROWS = (350, 200)
+# How often a long fit shows what it is at.
+_SECONDS_BETWEEN = 5.0
+# How many standard errors more loss fewer terms are worth.
+_N_ERRORS = 1.0
+# How Algorithm 1 gives a search its starts.
+_FLIP_PROBABILITY = 0.01
+_STARTS: dict[str, Any] = {
+    "learning_rate": "auto",
+    "patience": 10,
+    "max_iter": 300,
+    "init_scale": 0.1,
+    "acceptance": "greedy",
+    "temperature": 0.01,
+}
+
+
+@dataclass(frozen=True)
+class FoundOnFolds:
+    """What is known of rows held out: what was predicted of them, and the flock of each fold."""
+
+    held_out: HeldOut
+    predicted: np.ndarray
+    flocks: list[FoundFlock]
+
+
+class LinearSearch:
+    """A search for linear members on the rows of one fit."""
+
+    def __init__(self, flock: Any, rows: TrainingRows, clock: Clock, *, compares: bool) -> None:
+        self._flock, self._rows, self._clock = flock, rows, clock
+        self._compares = compares  # whether candidates are compared on folds
+
+    def run(self, share: float, context: Any, given: dict[str, Any]) -> FoundOnFolds | None:
+        """Let the flock have what is found; return what is known of rows held out, if any is.
+
+        No candidates are begun after a share of the time. ``context`` and ``given`` are for
+        callbacks: of the whole fit, and its arguments.
+        """
+        flock, rows, journal = self._flock, self._rows, self._clock.journal
+        if flock._classifies:
+            flock._set_scale(*rows.moments())
+        # Weights of classes have a unit, the row; those of values need not have one.
+        n_rows = rows.n_weighted()
+        unit = rows.total_weight() / n_rows if flock._classifies else 1.0
+        sizes = rung_sizes(n_rows)
+        n_first = unit * (sizes[0] if sizes else n_rows)
+        task = flock._target.task
+        if flock.effort != "best":
+            task = of_size(task, n_rows, len(rows.class_counts))
+        folds: Any = []
+        if self._compares:
+            folds = (
+                rung_folds(flock, rows, journal)
+                if sizes
+                else folds_of_fit(flock, rows, journal, n_repeats(flock, rows))
+            )
+        narrow, kept = flock._narrowed(rows)
+        rungs = [
+            narrow.rung(size, flock._seed, self._factor(n_first, unit * size), folds)
+            for size in sizes
+        ]
+        features = Features(
+            flock.mean_[kept],
+            flock.scale_[kept],
+            flock._usable[kept],
+            flock._units()[kept],
+            grouped=flock.feature_groups is not None,
+            **self._made_of(kept),
+            seen=None if flock._classifies else flock._ranges[:, kept],
+        )
+        plan = SearchPlan(
+            task,
+            self._families(task, rows, n_first),
+            growth=self._growth(),
+            flip_probability=_FLIP_PROBABILITY,
+            seed=flock._seed,
+            **self._limits(features),
+            folds=[] if rungs else folds,
+            rungs=rungs,
+            n_errors=0.0 if flock.effort == "best" else _N_ERRORS,
+            # Two of the same are not what a person has asked for who wants to read less.
+            n_restarts=2 if flock.effort == "best" and not self._is_limited() and not rungs else 1,
+            n_rows=n_rows,
+            factor=self._factor(n_first, unit * n_rows),
+            single=rows.single,
+            keeps_folds=self._compares and rows.keeps_folds,
+            journal=journal,
+        )
+        search = Search(narrow.search_rows(int(flock.n_estimators)), features, plan)
+        if flock.verbose:
+            print(f"[{type(flock).__name__}] will try {search.plan}", flush=True)
+        found = search.run(self._watch(share, context, given)).widened(kept)
+        found = found.within(flock._ranges)
+        flock.model_ = GatedModel.found(flock, found)
+        means = rows.mean_predictions(flock)
+        flock.model_ = replace(flock.model_, means=means)
+        flock.fuser_ = flock.model_.fuser(flock)
+        return None if found.on_folds is None else self._on_folds(found.on_folds)
+
+    def _growth(self) -> TrainingSettings:
+        if self._flock._classifies:
+            return TrainingSettings(**_STARTS, tol=0.0)
+        return TrainingSettings(**_STARTS, tol=1e-4, loss=self._flock._value_loss)
+
+    def _made_of(self, kept: np.ndarray) -> dict[str, np.ndarray]:
+        """Which columns count as a feature, and which are multiplied, of those that are kept."""
+        flock = self._flock
+        if flock.preparation_ is None:
+            return {}
+        first = flock.preparation_.first_of_each(flock._usable)
+        return {"counted": first[kept], "multiplied": flock.preparation_.is_number[kept]}
+
+    def _on_folds(self, on_folds: OnFolds) -> FoundOnFolds:
+        """Predict the rows that each fold holds out by the flock that was fitted without them."""
+        flock, rows = self._flock, self._rows
+        held_out = HeldOut.of(on_folds, rows.weight)
+
+        def predicted_by(flocks: list[FoundFlock]) -> np.ndarray:
+            tests = (test for _, test in held_out.folds)
+            parts = zip(flocks, tests, strict=True)
+            return np.concatenate([self._predicted_by(one, rows.X[test]) for one, test in parts])
+
+        predicted = predicted_by(on_folds.flocks)
+        numbers, means = held_out.by_row(predicted)
+        flock.out_of_fold_ = Bunch(rows=numbers, predictions=means)
+        flock.readable_ = None
+        if on_folds.readable:
+            _, smaller = held_out.by_row(predicted_by(on_folds.readable))
+            weight, score = held_out.weight[numbers], flock._target.held_out_score
+            flock.readable_ = Bunch(
+                n_terms=round(np.mean([one.n_terms for one in on_folds.readable])),
+                score=score(flock, rows.y[numbers], smaller, weight),
+                score_of_all=score(flock, rows.y[numbers], means, weight),
+            )
+        flock.calibration_ = calibration(flock, rows, held_out, predicted)
+        return FoundOnFolds(held_out, predicted, on_folds.flocks)
+
+    def _predicted_by(self, found: FoundFlock, X: Any) -> np.ndarray:
+        """What another flock of this table predicts: (n, C), or (n,) numbers."""
+        flock = self._flock
+        coef, intercept = flock._target.in_units(flock, found.coef, found.intercept)
+        fuser = GatedGroups.of(found, getattr(flock, "classes_", None))
+        fused = flock._by_blocks(lambda block: fuser.fuse_linear(block, coef, intercept), X)
+        return flock._bounded(flock._target.of_pool(fused))
+
+    def _is_limited(self) -> bool:
+        return self._flock.max_terms is not None or self._flock.max_members is not None
+
+    def _limits(self, features: Features) -> dict[str, float]:
+        """What a person is willing to read, in numbers; refuses what nothing can keep to."""
+        flock = self._flock
+        columns = features.columns()
+        most = n_features = flock._n_usable()  # constant columns are no features
+        if isinstance(flock.max_features, Integral):
+            most = min(n_features, int(flock.max_features))
+        elif flock.max_features is not None:
+            most = max(1, int(flock.max_features * n_features))
+        least = columns.fewest_features
+        if most < least:
+            raise ValueError(
+                f"max_features={flock.max_features!r} allows {most} features, but always_keep "
+                f"(or the smallest of the feature_groups) has {least}; allow more."
+            )
+        terms = np.inf if flock.max_terms is None else int(flock.max_terms)
+        # Of the smallest candidate: one member on one unit of features.
+        fewest = columns.most_columns(1, 1)
+        if terms < fewest:
+            raise ValueError(
+                f"max_terms={flock.max_terms} is less than the {fewest} terms of "
+                "one member on always_keep and one of the feature_groups; allow more."
+            )
+        members = np.inf if flock.max_members is None else int(flock.max_members)
+        return {"most_features": most, "most_terms": terms, "most_members": members}
+
+    def _factor(self, few: float, more: float) -> float:
+        """What penalties for a few rows are multiplied with, for more of them."""
+        return 1.0 if self._flock.alpha is not None else shrinkage(more) / shrinkage(few)
+
+    def _families(self, task: Task, rows: TrainingRows, size: float) -> list[Family]:
+        flock = self._flock
+        left = 1.0
+        if not flock._classifies and flock.effort == "fast" and flock.alpha is None:
+            left = flock._target.share_left(flock, rows)
+        n_members = int(flock.n_estimators)
+        if flock.max_members is not None:
+            n_members = min(n_members, int(flock.max_members))
+        return families(task, flock.effort, n_members, flock.alpha, size, left)
+
+    def _watch(self, share: float, context: Any, given: dict[str, Any]) -> Watch:
+        """What a search calls on its way."""
+        flock, rows = self._flock, self._rows
+        says = Progress(type(flock).__name__, bool(flock.verbose))
+
+        @contextmanager
+        def on_family(family: Family) -> Iterator[None]:
+            task = context.subcontext(task_name="candidates").call_on_fit_task_begin(
+                estimator=flock
+            )
+            says.begin(
+                f"{len(family.alphas)} candidates of {family.n_members} members on {family.basis}"
+            )
+            yield
+            rows.done("candidates")
+            # A search that is stopped half-way has selected nothing, so it continues.
+            task.call_on_fit_task_end(
+                estimator=flock, **given, reconstruction_attributes=lambda: None
+            )
+
+        def is_late() -> bool:
+            late = self._clock.was_late(share)
+            if late:
+                says.begin("the time for linear members is over: no more are tried")
+            return late
+
+        return Watch(
+            on_family,
+            on_refit=lambda: says.begin("what is selected, on all rows"),
+            on_iteration=says.iterated,
+            is_late=is_late,
+            # Who interrupts the search for linear members wants no other kinds either.
+            on_stop=self._clock.stop,
+            # A fit with a checkpoint continues later; one of a script has nobody to read on.
+            may_stop=self._clock.journal is None and rows.keeps_folds and is_interactive(),
+        )
+
+
+def n_repeats(flock: Any, rows: TrainingRows) -> int:
+    """How often folds are drawn: a few rows held out once say little about a candidate."""
+    n_rows = rows.n_weighted()
+    repeats = 1 + sum(n_rows < limit for limit in _FEW_ROWS)
+    return max(repeats, 2) if flock.effort == "best" else repeats
+
+
+def folds_of_fit(flock: Any, rows: TrainingRows, journal: Any, n_repeats: int) -> Any:
+    """The folds; those of the fit that began, since a splitter may draw others each time."""
+    # Folds that are an assignment are a function of the seed, which the journal keeps.
+    if journal is None or not rows.keeps_folds:
+        return rows.folds(flock.cv, flock._seed, n_repeats)
+    task = journal.begin()
+    if task.result is None:
+        folds = rows.folds(flock.cv, flock._seed, n_repeats)
+        task.finish({f"{number}": part for number, part in enumerate(chain(*folds))})
+        return folds
+    parts = [task.result[f"{number}"] for number in range(len(task.result))]
+    return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def rung_folds(flock: Any, rows: TrainingRows, journal: Any) -> Any:
+    """The folds of a long table; None where some rows are held out once."""
+    if not rows.draws_folds(flock.cv):
+        return folds_of_fit(flock, rows, journal, 1)
+    classes = np.zeros(1) if rows.classes is None else rows.classes
+    possible_folds(2, rows.class_counts, classes)
+    return None
+
+
+def calibration(flock: Any, rows: TrainingRows, held_out: HeldOut, predicted: np.ndarray) -> Any:
+    """The scores of training rows, as they were predicted by models without them.
+
+    Where a row was held out several times, each time counts for a part of it: a mean of what
+    was predicted would be closer to the truth than a single flock is.
+    """
+    numbers, position, count = np.unique(held_out.rows, return_inverse=True, return_counts=True)
+    weight, truth = held_out.weight[numbers], rows.y[numbers]
+    if flock._classifies:
+        truth = np.searchsorted(flock.classes_, truth)
+        if rows.class_factors is not None:
+            # Costs of classes are for the training; what is promised is for rows as they come.
+            weight = weight / rows.class_factors[truth]
+    weight = (effective_weights(weight) / count)[position]
+    return flock._target.calibration.of(OUT_OF_FOLD, truth[position], predicted, weight)
+
+
+class Progress:
+    """Prints what a long fit is at, if it is to, and every few seconds how far it has got."""
+
+    def __init__(self, name: str, is_wanted: bool) -> None:
+        self._name, self.is_wanted = name, is_wanted
+        self._started = self._printed = time.perf_counter()
+        self._what, self._n_iterations = "", 0
+
+    def begin(self, what: str) -> None:
+        """A part of the fit begins."""
+        self._what, self._n_iterations = what, 0
+        self._print(what)
+
+    def iterated(self) -> None:
+        """One more iteration of it is done."""
+        self._n_iterations += 1
+        if time.perf_counter() - self._printed > _SECONDS_BETWEEN:
+            self._print(f"{self._what}, iteration {self._n_iterations}")
+
+    def _print(self, what: str) -> None:
+        self._printed = time.perf_counter()
+        if self.is_wanted:
+            print(f"[{self._name}] {self._printed - self._started:.2f} s: {what}", flush=True)
+
+
+def is_interactive() -> bool:
+    """Whether a person is at a prompt, in a notebook, or at a command that reads on."""
+    return hasattr(sys, "ps1") or keeps_what_is_found()

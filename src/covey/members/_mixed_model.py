@@ -1,0 +1,151 @@
+"""Members of several kinds as data: linear groups beside trees, boosting, kernels, neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from covey import _state as stored
+from covey._blocks import finite, in_blocks, take_rows
+from covey._state import equal, refuse
+from covey.fusers import Mean, Predictions
+from covey.members._ensemble import Ensemble
+from covey.members._linear_model import LinearModel
+from covey.members._member_kinds import LINEAR, as_given, member_prediction
+from covey.members._mixed_views import (
+    member_importances,
+    mixed_decisions,
+    mixed_importances,
+    mixed_summary,
+    mixed_table,
+)
+from covey.members._stored import check_member, try_row
+from covey.members._training_rows import TrainingRows
+
+# How many rows show what is typical, and how much features matter.
+_N_TYPICAL, _N_EXAMPLES = 10_000, 100
+# Numbers that are looked at at once.
+_NUMBERS_AT_ONCE = 1 << 22
+# No typical row, and no example, is farther out.
+_LARGEST_ROW = 1e100
+
+
+@dataclass(frozen=True, eq=False)
+class MixedModel:
+    """K members of several kinds and their weights; N examples of D columns."""
+
+    members: stored.Named("K", make=Bunch)
+    weights: stored.Share("K")
+    candidates: stored.Columns()
+    # What is typical of the rows fills gaps of new ones, and explanations compare rows with it.
+    typical: stored.Array("D", -_LARGEST_ROW, _LARGEST_ROW)
+    examples: stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)
+    is_sparse: stored.Flag()
+
+    @classmethod
+    def of(cls, rows: TrainingRows, **members: Any) -> Self:
+        """Make a model of members, and keep what is typical of the rows."""
+        sample = take_rows(rows.X, _spread(np.flatnonzero(rows.weight), _N_TYPICAL))
+        n_features = rows.n_features
+        if hasattr(sample, "tocsc"):
+            # Some columns at a time: all of them may not fit into memory.
+            columns, at_once = sample.tocsc(), max(1, _NUMBERS_AT_ONCE // sample.shape[0])
+            parts = (columns[:, k : k + at_once] for k in range(0, n_features, at_once))
+            typical = np.concatenate([np.median(part.toarray(), axis=0) for part in parts])
+        else:
+            typical = np.median(sample, axis=0)
+        fewer = min(_N_EXAMPLES, max(1, _NUMBERS_AT_ONCE // n_features))
+        examples = take_rows(sample, _spread(np.arange(sample.shape[0]), fewer))
+        examples = examples.toarray() if hasattr(examples, "tocsr") else examples
+        is_sparse = hasattr(rows.X, "tocsr")
+        return cls(**members, typical=typical, examples=examples, is_sparse=is_sparse)
+
+    def check(self, flock: Any) -> None:
+        """Refuse a member of a file that is given other columns, or predicts other classes."""
+        flock._check_width("typical", len(self.typical))
+        for name, member in self.members.items():
+            if name != LINEAR:
+                check_member(flock, member, len(self.typical), flock._column_names())
+                continue
+            linear = type(member) is type(flock)
+            linear = linear and isinstance(getattr(member, "model_", None), LinearModel)
+            refuse("members", "has another member as the linear one.", linear)
+            same = equal(flock.preparation_, member.preparation_)
+            refuse("members", "has linear members that see other columns.", same)
+            check_member(flock, member, flock.n_features_in_)
+            same = not flock._classifies or np.array_equal(member.classes_, flock.classes_)
+            refuse("members", "has a member of other classes.", same)
+        try_row(flock)
+
+    def fuser(self, flock: Any) -> Mean:
+        """Return what fuses the members."""
+        return Mean(weights=self.weights)
+
+    @property
+    def n_members(self) -> int:
+        """How many members there are."""
+        return len(self.members)
+
+    def names(self) -> list[str]:
+        """Return the members' names."""
+        return list(self.members)
+
+    def estimators(self, flock: Any) -> list[Any]:
+        """Return the members, each a fitted estimator."""
+        return list(self.members.values())
+
+    def why_not_one(self, flock: Any) -> str:
+        """Return why a flock is not one linear model."""
+        return (
+            f"This {type(flock).__name__} has members of several kinds and is not one linear "
+            "model; see named_estimators_."
+        )
+
+    # -- predict ---------------------------------------------------------------------------
+
+    def by_blocks(self, flock: Any, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        """Apply a function to blocks of rows; members have threads of their own."""
+        return in_blocks(finite(function), X)
+
+    def predictions(self, flock: Any, X: Any) -> Predictions:
+        """Return what the members predict."""
+        values = np.stack(list(self._each(flock, X)), axis=1)
+        if not flock._classifies:
+            return Predictions(values, names=self.names(), kind="value")
+        return Predictions(values, flock.classes_, names=self.names())
+
+    def _each(self, flock: Any, X: Any) -> Iterator[np.ndarray]:
+        for name, member in self.members.items():
+            if name == LINEAR:
+                yield member._by_blocks(member._fused, X)
+            else:
+                yield self.prediction(flock, name, X)
+
+    def prediction(self, flock: Any, name: str, X: Any) -> np.ndarray:
+        """Return what a member that is not linear predicts."""
+        X = X.toarray() if hasattr(X, "tocsr") and not self.is_sparse else X
+        return member_prediction(flock, name, self.members[name], as_given(flock, X, name))
+
+    fused, fused_log = staticmethod(Ensemble._fused), staticmethod(Ensemble._fused_log)
+
+    def filling(self, flock: Any) -> np.ndarray:
+        """Return what takes the place of gaps (D,) in new rows."""
+        return self.typical
+
+    # -- tell ------------------------------------------------------------------------------
+
+    # These take the flock, too.
+    columns_looked_at = staticmethod(Ensemble._columns_looked_at)
+    member_sizes, feature_sizes = map(staticmethod, (member_importances, mixed_importances))
+    decisions, summary, table = map(staticmethod, (mixed_decisions, mixed_summary, mixed_table))
+
+
+def _spread(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of the rows, from the first to the last."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
