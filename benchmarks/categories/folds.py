@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.categories import tables
 from covey.tables._preparation import needs_target, prepare
-from covey.tables._reading import learn_reading
+from covey.tables._table_reader import learn_reading
 
 TABLES = ("crx", "german", "automobile")
 SHARE = 0.2

@@ -40,7 +40,7 @@ from covey.tables._preparation import (
     frequent_categories,
     nothing_varies,
 )
-from covey.tables._reading import Reading
+from covey.tables._table_reader import TableReader
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.
@@ -309,7 +309,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         self,
         recipe: Any,
         X: Any,
-        reading: Reading | None,
+        reading: TableReader | None,
         y: np.ndarray,
         weight: np.ndarray,
         seed: int,

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from covey.tables._categories import categorical_columns, places, words_of
-from covey.tables._reading import learn_reading
+from covey.tables._table_reader import learn_reading
 
 FRAME = pd.DataFrame(
     {

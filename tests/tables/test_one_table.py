@@ -15,7 +15,7 @@ from covey.cli._problem import read_problem
 from covey.evaluation import Evaluation
 from covey.persistence import load, save
 from covey.tables import TablePreparation
-from covey.tables._encoders import Categories, Dates, Number, Text
+from covey.tables._encoders import Categories, Dates, NumberColumn, Text
 from covey.tables._known_columns import encoders_of, table_for
 from tests.cli.conftest import patients
 
@@ -131,7 +131,7 @@ def test_each_column_is_read_by_what_it_holds():
     X, y = table.drop(columns="target"), table["note"].str.count("garden|house|river") > 3
     found = kinds_read(FlockClassifier(effort="fast", random_state=0).fit(X, y))
     assert found["seen"] is Dates
-    assert found["price"] is Number
+    assert found["price"] is NumberColumn
     assert found["note"] is Text
     assert found["many"] is Categories
     assert found["id"] is type(None)

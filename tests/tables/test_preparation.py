@@ -8,13 +8,15 @@ from scipy import sparse
 from sklearn.naive_bayes import GaussianNB
 
 from covey import FlockClassifier, FusionClassifier, SubsetSelector
-from covey.tables import Categories, Number, Reading
+from covey.tables import Categories, NumberColumn, TableReader
 from covey.tables._preparation import prepare
 
 NAN = np.nan
 # A number with gaps, one without, three categories with gaps, two without.
 X = np.array([[1.0, 5, 0, 0], [NAN, 6, 1, 1], [3.0, 7, 2, 0], [5.0, 8, NAN, 0]])
-READING = Reading((Number(), Number(), Categories(("a", "b", "c")), Categories(("u", "v"))))
+READING = TableReader(
+    (NumberColumn(), NumberColumn(), Categories(("a", "b", "c")), Categories(("u", "v")))
+)
 
 
 def prepared(weight=(1.0, 1, 1, 1)):

@@ -19,8 +19,8 @@ from covey.evaluation._record import Remark
 from covey.tables._kinds import Column, as_kind, kind_of, look
 from covey.tables._learning import learn_dates
 from covey.tables._numbers import NumberFormat
-from covey.tables._reading import learn_reading
 from covey.tables._row_names import without_useless_names
+from covey.tables._table_reader import learn_reading
 
 # A target of whole numbers with more values than this is taken as a quantity.
 MOST_NUMBERED_CLASSES = 20

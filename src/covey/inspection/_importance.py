@@ -29,7 +29,7 @@ from covey.inspection._mixing_rows import as_model_answers, column_names, user_t
 from covey.tables._categories import plain_numbers
 from covey.tables._columns import feature_names
 from covey.tables._preparation import prepare
-from covey.tables._reading import learn_reading
+from covey.tables._table_reader import learn_reading
 
 # Rows that are measured, at most, and where there are many columns.
 MOST_ROWS, _FEWEST_ROWS = 2000, 300

@@ -27,8 +27,8 @@ from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
 from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
 from covey.tables._columns import feature_names
-from covey.tables._reading import Reading
 from covey.tables._seen_columns import SeenColumns, seen_columns
+from covey.tables._table_reader import TableReader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -264,7 +264,7 @@ class Ensemble(ABC):
         self,
         X: Any,
         weight: np.ndarray | None = None,
-        reading: Reading | None = None,
+        reading: TableReader | None = None,
     ) -> None:
         """Learn what is typical of the columns of the rows that the model is fitted to."""
         self.__dict__.pop("decision_", None)  # it was measured on the model of the last fit

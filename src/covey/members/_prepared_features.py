@@ -11,11 +11,11 @@ import numpy as np
 from covey._state import OrNone, Record, refuse
 from covey.members._training_rows import TrainingRows
 from covey.tables._columns import feature_names, flip_units
-from covey.tables._encoders import Number
+from covey.tables._encoders import NumberColumn
 from covey.tables._numbers import NumberFormat
 from covey.tables._preparation import Preparation
-from covey.tables._reading import Reading
 from covey.tables._seen_columns import SeenColumns
+from covey.tables._table_reader import TableReader
 
 
 class PreparedFeatures:
@@ -100,12 +100,14 @@ class PreparedFeatures:
             known = Preparation(
                 len(every), None, every, self._filling(), every[:0], tables={}, levels={}
             )
-        encoders = (Number(),) * len(every) if known.reading is None else known.reading.encoders
+        encoders = (
+            (NumberColumn(),) * len(every) if known.reading is None else known.reading.encoders
+        )
         written = tuple(
-            Number(True, formats[name]) if name in formats else encoder
+            NumberColumn(True, formats[name]) if name in formats else encoder
             for name, encoder in zip(feature_names(self), encoders, strict=True)
         )
-        self._set_preparation(replace(known, reading=Reading(written)))
+        self._set_preparation(replace(known, reading=TableReader(written)))
 
     def _put_behind(self, preparation: Preparation, names: list[str], seen: SeenColumns) -> None:
         """Take a table's own columns from now on; it was fitted to those that are made of them."""

@@ -33,7 +33,7 @@ from covey.members._held_out import HeldOut, held_out_rows
 from covey.members._training_rows import LinearErrors
 from covey.tables._checked import checked_table
 from covey.tables._preparation import Preparation, needs_target, prepare
-from covey.tables._reading import Reading
+from covey.tables._table_reader import TableReader
 from covey.tables._target_means import TargetMeans
 
 # Numbers that are sorted, or predicted, at once: bounds the memory that this needs.
@@ -63,7 +63,7 @@ class InMemoryRows:
         numeric: bool,
         device: HostDevice | OnDevice,
         table: Any = None,
-        reading: Reading | None = None,
+        reading: TableReader | None = None,
     ) -> None:
         self.X, self.y, self.weight, self._groups = X, y, weight, groups
         # The user's own table, and how X was read of it.

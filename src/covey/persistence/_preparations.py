@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from covey.persistence._encoders import read_encoder, write_encoder
+from covey.persistence._column_encoders import read_encoder, write_encoder
 from covey.persistence._nodes import Node
 from covey.persistence._writer import Writer
 from covey.tables._preparation import Preparation
-from covey.tables._reading import Reading
+from covey.tables._table_reader import TableReader
 
 # What encodings are like: zeros and ones, log-odds, or means of a standardized target.
 _LARGEST_ENCODING = 1e10
@@ -44,7 +44,9 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[Preparation, d
     reading, n_read, words = None, n_features, {}
     if not inner.none("reading"):
         parts = inner.children("reading", n_features)
-        reading = Reading(tuple(None if part is None else read_encoder(part) for part in parts))
+        reading = TableReader(
+            tuple(None if part is None else read_encoder(part) for part in parts)
+        )
         n_read, words = len(reading.feature_of), reading.words
     numbers = np.setdiff1d(np.arange(n_read), list(words)).astype(np.intp)
     fill = inner.array("fill", (len(numbers),))

@@ -13,7 +13,7 @@ from typing import Any
 import covey
 from covey.evaluation import Evaluation
 from covey.evaluation._sentences import answers, size
-from covey.tables._encoders import Categories, Dates, Number
+from covey.tables._encoders import Categories, Dates, NumberColumn
 from covey.tables._known_columns import encoders_of
 
 _CLOCK = {"hour", "minute", "second", "microsecond", "nanosecond"}
@@ -54,7 +54,7 @@ def columns_of(model: Any) -> list[Column]:
         encoder = encoders[seen.name]
         values = (seen.typical, *(seen.values[:1] + seen.values[-1:] or (None, None)))
         facts = {"whole": seen.whole, "share": _finite(share), "used": bool(used)}
-        if isinstance(encoder, Number):
+        if isinstance(encoder, NumberColumn):
             made.append(Column(seen.name, "number", *map(_finite, values), **facts))
         elif isinstance(encoder, Dates):
             facts.update(dates=encoder, clock=not _CLOCK.isdisjoint(encoder.parts))

@@ -6,9 +6,9 @@ from covey._names import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     "covey.tables",
     {
-        "_encoders": "Categories Dates Number Text",
+        "_encoders": "Categories Dates NumberColumn Text",
         "_kinds": "Column look",
-        "_reading": "Reading",
+        "_table_reader": "TableReader",
         "_table_preparation": "TablePreparation",
     },
 )

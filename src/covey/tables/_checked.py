@@ -19,8 +19,8 @@ from covey.tables._categories import (
     naming_columns,
 )
 from covey.tables._preparation import Preparation
-from covey.tables._reading import Reading, learn_reading
 from covey.tables._row_names import without_useless_names
+from covey.tables._table_reader import TableReader, learn_reading
 
 
 def checked_table(
@@ -31,7 +31,7 @@ def checked_table(
     known: Preparation | None = None,
     groups: Any = None,
     **how: Any,
-) -> tuple[Any, Any, Reading | None]:
+) -> tuple[Any, Any, TableReader | None]:
     """X to learn from and y, as a user gave them, and how X was read.
 
     X has floats, dense or sparse, with NaN for gaps and codes for categories.
@@ -71,7 +71,7 @@ def checked_table(
     return X, y, reading
 
 
-def _names_read(estimator: Any, reading: Reading) -> np.ndarray | None:
+def _names_read(estimator: Any, reading: TableReader) -> np.ndarray | None:
     """The names of the columns of a table as it is read, if its features have some."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else np.array(reading.names(names), dtype=object)

@@ -36,14 +36,14 @@ _FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberColumn:
     """A column of numbers as they are.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from covey.tables import Number
-    >>> Number(written=True).numbers(pd.Series(["1.5", None, "n/a"])).ravel()
+    >>> from covey.tables import NumberColumn
+    >>> NumberColumn(written=True).numbers(pd.Series(["1.5", None, "n/a"])).ravel()
     array([1.5, nan, nan])
     """
 
@@ -189,7 +189,7 @@ class Dates:
         return seconds.to_numpy(dtype=np.float32).astype(np.float64) / SECONDS_OF_A_DAY
 
 
-Encoder = Number | Categories | Text | Dates
+Encoder = NumberColumn | Categories | Text | Dates
 
 
 def zone_of(name: str | None) -> tzinfo | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from covey.tables._columns import feature_names
-from covey.tables._encoders import Dates, Encoder, Number
+from covey.tables._encoders import Dates, Encoder, NumberColumn
 from covey.tables._kinds import as_frame, as_kind, listed
 from covey.tables._numbers import NumberFormat
 
@@ -18,7 +18,7 @@ def encoders_of(model: Any) -> dict[str, Encoder | None]:
     """What reads each column of a table, for a fitted model; None of one that is left out."""
     names = feature_names(model)
     reading = getattr(getattr(model, "preparation_", None), "reading", None)
-    encoders = (Number(),) * len(names) if reading is None else reading.encoders
+    encoders = (NumberColumn(),) * len(names) if reading is None else reading.encoders
     return dict(zip(names, encoders, strict=True))
 
 
@@ -26,7 +26,7 @@ def kinds_of(model: Any) -> dict[str, str]:
     """The kinds of the columns of a fitted model: "number", "text" or "date"."""
     return {
         name: "number"
-        if isinstance(encoder, Number)
+        if isinstance(encoder, NumberColumn)
         else "date"
         if isinstance(encoder, Dates)
         else "text"
@@ -39,7 +39,7 @@ def formats_of(model: Any) -> dict[str, NumberFormat]:
     return {
         name: encoder.form
         for name, encoder in encoders_of(model).items()
-        if isinstance(encoder, Number) and encoder.form is not None
+        if isinstance(encoder, NumberColumn) and encoder.form is not None
     }
 
 

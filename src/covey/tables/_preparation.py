@@ -23,7 +23,7 @@ from scipy import sparse
 from covey._core.losses import weighted_quantile
 from covey.tables._categories import UNSEEN
 from covey.tables._learning import MOST_ONE_HOT
-from covey.tables._reading import Reading
+from covey.tables._table_reader import TableReader
 from covey.tables._target_means import TargetMeans
 
 # Categories that tests see, where the target encodes them: at most so many, each of so many rows.
@@ -34,14 +34,14 @@ _MOST_TESTED, _FEWEST_TESTED = 50, 5
 class Preparation:
     """Makes numbers without gaps of rows as they are read, whose categories are codes.
 
-    What is read of a feature (see `Reading`) is one column or several; without a reading the rows
-    (n, D) are arrays of numbers. A column of categories is a table with a row for each of them,
-    then one for gaps, then one for categories that nobody has seen. What comes out are the columns
-    of numbers, the marks of their gaps, and the columns of categories.
+    What is read of a feature (see `TableReader`) is one column or several; without a reading the
+    rows (n, D) are arrays of numbers. A column of categories is a table with a row for each of
+    them, then one for gaps, then one for categories that nobody has seen. What comes out are the
+    columns of numbers, the marks of their gaps, and the columns of categories.
     """
 
     n_features: int
-    reading: Reading | None
+    reading: TableReader | None
     numbers: np.ndarray  # (M,), the positions of columns of numbers
     fill: np.ndarray  # (M,), what takes the place of gaps
     marked: np.ndarray  # (G,), the positions, of these, whose gaps are marked
@@ -195,7 +195,7 @@ def codes_of(column: np.ndarray, n_known: int) -> np.ndarray:
     return np.where(codes == UNSEEN, n_known + 1, codes).astype(np.intp)
 
 
-def needs_target(reading: Reading | None) -> bool:
+def needs_target(reading: TableReader | None) -> bool:
     """Whether there are more categories than can have a column each, gaps included."""
     words = {} if reading is None else reading.words
     return max(map(len, words.values()), default=0) + 1 > MOST_ONE_HOT
@@ -203,7 +203,7 @@ def needs_target(reading: Reading | None) -> bool:
 
 def prepare(
     X: Any,
-    reading: Reading | None,
+    reading: TableReader | None,
     weight: np.ndarray,
     target: TargetMeans | None,
     known: Preparation | None = None,

@@ -11,7 +11,7 @@ from covey.tables._categories import column_of
 from covey.tables._encoders import Text
 from covey.tables._learning import SHARE_OF_NAMES
 from covey.tables._preparation import needs_target, prepare
-from covey.tables._reading import Reading, as_series
+from covey.tables._table_reader import TableReader, as_series
 
 # Whether names help to predict is found on some rows.
 _MOST_ROWS, _FEWEST_ROWS, _N_FOLDS = 2_000, 60, 3
@@ -23,8 +23,8 @@ _LEAST_GAIN = 0.001
 
 
 def without_useless_names(
-    reading: Reading, X: Any, y: Any, groups: Any = None, numeric: bool = False
-) -> Reading:
+    reading: TableReader, X: Any, y: Any, groups: Any = None, numeric: bool = False
+) -> TableReader:
     """The reading without columns of names that do not help a linear model on rows held out.
 
     All other columns are used by both models; the target's classes are numbers from 0 to 1 each.
@@ -47,8 +47,8 @@ def without_useless_names(
     if groups is not None:
         fold = np.unique(np.asarray(groups)[rows], return_inverse=True)[1] % _N_FOLDS
     # Of many categories only the target makes numbers.
-    few = Reading(
-        tuple(None if needs_target(Reading((one,))) else one for one in reading.encoders)
+    few = TableReader(
+        tuple(None if needs_target(TableReader((one,))) else one for one in reading.encoders)
     )
     made, numbers = prepare(few.read(take_rows(X, rows)), few, np.ones(len(rows)), None)
     rest = ~np.isin(made.column_of, names)
@@ -63,7 +63,7 @@ def without_useless_names(
         for place in names:
             gains[place] += least - _unexplained(rest | (made.column_of == place), *parts)
     useless = {place for place in names if gains[place] < _N_FOLDS * _LEAST_GAIN}
-    return Reading(
+    return TableReader(
         tuple(None if place in useless else one for place, one in enumerate(reading.encoders))
     )
 

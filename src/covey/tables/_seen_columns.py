@@ -16,9 +16,9 @@ import numpy as np
 
 from covey._blocks import take_rows
 from covey.tables._categories import category_words, column_of
-from covey.tables._encoders import Categories, Dates, Encoder, Number
+from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn
 from covey.tables._kinds import as_kind, without_point
-from covey.tables._reading import Reading, as_series
+from covey.tables._table_reader import TableReader, as_series
 
 # Rows, and numbers, that are looked at: enough for quantiles.
 _MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
@@ -126,7 +126,7 @@ def seen_columns(
     names: Sequence[str],
     *,
     weight: np.ndarray | None = None,
-    reading: Reading | None = None,
+    reading: TableReader | None = None,
 ) -> SeenColumns:
     """Learn from a table: an array, a sparse matrix or a data frame, and how it is read.
 
@@ -173,7 +173,7 @@ def _as_read(
     name: str, encoder: Encoder | None, sample: Any, few: Any
 ) -> tuple[SeenColumn, tuple[Any, ...]]:
     """A column of a table by what reads it, and its values in the rows that are kept."""
-    if isinstance(encoder, Number):
+    if isinstance(encoder, NumberColumn):
         parts = sample, few
         if encoder.written:
             parts = (encoder.numbers(as_series(values))[:, 0] for values in parts)

@@ -11,12 +11,12 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from covey._state import OrNone, Record, Texts, Whole, names_array
-from covey.tables._encoders import Number
+from covey.tables._encoders import NumberColumn
 from covey.tables._kinds import KINDS, as_frame, look
 from covey.tables._known_columns import check_has, kinds_of, table_for, with_floats
 from covey.tables._preparation import Preparation, needs_target, prepare
-from covey.tables._reading import Reading, learn_reading
 from covey.tables._seen_columns import seen_columns
+from covey.tables._table_reader import TableReader, learn_reading
 from covey.tables._target_means import TargetMeans
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         table, weight = table[list(kinds)], np.ones(len(table))
         reading = learn_reading(table, kinds, y is not None)
         if reading is None:
-            reading = Reading((Number(),) * len(kinds))
-        numbers = [one.form if isinstance(one, Number) else None for one in reading.encoders]
+            reading = TableReader((NumberColumn(),) * len(kinds))
+        numbers = [one.form if isinstance(one, NumberColumn) else None for one in reading.encoders]
         table = with_floats(table, kinds, dict(zip(kinds, numbers, strict=True)))
         target = None
         if y is not None and needs_target(reading):

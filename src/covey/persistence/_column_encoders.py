@@ -18,7 +18,7 @@ from covey.tables._encoders import (
     Categories,
     Dates,
     Encoder,
-    Number,
+    NumberColumn,
     Text,
     zone_of,
 )
@@ -70,15 +70,15 @@ def read_encoder(node: Node) -> Encoder:
         return _READERS[node.text("encoder", tuple(_READERS))](node)
 
 
-def _read_number(node: Node) -> Number:
+def _read_number(node: Node) -> NumberColumn:
     written = node.flag("written")
     if node.none("format"):
-        return Number(written)
+        return NumberColumn(written)
     node.check(written, "format", "is of numbers that are not written.")
     with node.child("format") as part:
         unit = part.text("unit")
         part.check(len(unit) <= _LONGEST_UNIT, "unit", "is no unit.")
-        return Number(
+        return NumberColumn(
             True, NumberFormat(part.text("decimal", (".", ",")), part.flag("grouped"), unit)
         )
 

@@ -17,7 +17,7 @@ from covey.tables._categories import (
     is_table_of_columns,
     plain_numbers,
 )
-from covey.tables._encoders import Categories, Encoder, Number
+from covey.tables._encoders import Categories, Encoder, NumberColumn
 from covey.tables._kinds import KINDS, as_kind, id_of, kind_of, listed
 from covey.tables._learning import learn_encoder
 
@@ -29,7 +29,7 @@ _OF_NUMBERS = re.compile(r"(u?int\d*|float\d*|double|complex\d*)(\[pyarrow\])?$|
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableReader:
     """Reads the columns of a table, each by its encoder, but for those that are left out.
 
     Categories are codes, and gaps are NaN.
@@ -37,8 +37,8 @@ class Reading:
     Examples
     --------
     >>> import pandas as pd
-    >>> from covey.tables import Categories, Number, Reading
-    >>> reading = Reading((Number(), Categories(("Oslo", "Rome")), None))
+    >>> from covey.tables import Categories, NumberColumn, TableReader
+    >>> reading = TableReader((NumberColumn(), Categories(("Oslo", "Rome")), None))
     >>> reading.read(pd.DataFrame({"age": [31.0], "town": ["Rome"], "id": ["x7"]}))
     array([[31.,  1.]])
     """
@@ -64,7 +64,7 @@ class Reading:
     @property
     def is_number(self) -> np.ndarray:
         """Which columns are the user's own numbers, (n_columns,)."""
-        own = [isinstance(encoder, Number) for encoder in self.encoders]
+        own = [isinstance(encoder, NumberColumn) for encoder in self.encoders]
         return np.array(own, dtype=bool)[self.feature_of]
 
     def names(self, features: Any) -> list[str]:
@@ -79,7 +79,7 @@ class Reading:
         """The columns (n, n_columns) of a data frame or array."""
         feature_of = self.feature_of
         made = np.zeros((X.shape[0], len(feature_of)))
-        is_plain = np.array([one == Number() for one in self.encoders], dtype=bool)
+        is_plain = np.array([one == NumberColumn() for one in self.encoders], dtype=bool)
         if is_plain.any():
             made[:, is_plain[feature_of]] = plain_numbers(X, np.flatnonzero(is_plain))
         for place, encoder in enumerate(self.encoders):
@@ -98,7 +98,7 @@ def as_series(values: Any) -> pd.Series:
     return values.to_pandas() if hasattr(values, "to_pandas") else pd.Series(values)
 
 
-def learn_reading(X: Any, wanted: Any, has_target: bool = True) -> Reading | None:
+def learn_reading(X: Any, wanted: Any, has_target: bool = True) -> TableReader | None:
     """How a table is read; None if all of its columns are plain numbers.
 
     ``wanted`` is what a user says of its columns: "from_dtype", the kinds of columns by name (the
@@ -117,18 +117,18 @@ def learn_reading(X: Any, wanted: Any, has_target: bool = True) -> Reading | Non
     encoders = tuple(
         _learnt(X, place, kinds.get(place, "number"), has_target) for place in range(X.shape[1])
     )
-    return None if all(one == Number() for one in encoders) else Reading(encoders)
+    return None if all(one == NumberColumn() for one in encoders) else TableReader(encoders)
 
 
 def _learnt(X: Any, place: int, kind: str | None, has_target: bool) -> Encoder | None:
     if kind is None or (kind == "number" and _is_plain(X, place)):
-        return None if kind is None else Number()
+        return None if kind is None else NumberColumn()
     values = column_of(X, place)
     if kind == "category":
         return learn_encoder(values, kind)
     values = as_series(values)
     if kind == "number":
-        return Number(True, kind_of(values).form)
+        return NumberColumn(True, kind_of(values).form)
     return learn_encoder(values, kind, has_target=has_target)
 
 
