@@ -108,7 +108,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         nothing, on average over data sets.
     n_resamples : int, default=30
         The number of halves of the rows that members are grown on.
-    categorical_features : "from_dtype", sequence of columns or None, default="from_dtype"
+    categorical_features : "from_dtype", mapping, sequence of columns or None
         As for `FlockClassifier`, and so are gaps and categories: a feature is selected or not with
         all that is made of it, and so is its shadow.
     random_state : int, RandomState instance or None, default=None
