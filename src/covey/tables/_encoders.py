@@ -197,7 +197,7 @@ def zone_of(name: str | None) -> tzinfo | None:
 
     Examples
     --------
-    >>> from covey.tables import zone_of
+    >>> from covey.tables._encoders import zone_of
     >>> zone_of("UTC+02:00"), zone_of(None)
     (datetime.timezone(datetime.timedelta(seconds=7200)), None)
     """

@@ -112,7 +112,7 @@ def learn_dates(values: pd.Series, *, seasons: bool = False) -> Dates | None:
     Examples
     --------
     >>> import pandas as pd
-    >>> from covey.tables import learn_dates
+    >>> from covey.tables._learning import learn_dates
     >>> learn_dates(pd.Series(["2026-01-31", "2026-02-28"])).parts[:2]
     ('month', 'day')
     """
