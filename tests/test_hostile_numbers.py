@@ -13,14 +13,12 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
 from covey._checkpoint import JournalError
 from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier
 from covey.stacking import GeneralStackingRegressor
-from covey.tables import TablePreparation
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +271,6 @@ began, tried = threading.Event(), threading.Event()
         covey.FusionClassifier([Waits()]),
         covey.GeneralStackingClassifier([Waits()], cv=2),
         covey.CodeBookClassifier(Waits()),
-        make_pipeline(TablePreparation(), Waits()),
         covey.MultiviewClassifier(2, Waits(), max_iter=1),
         DecorateClassifier(Waits(), 2, max_iter=2),
     ],
