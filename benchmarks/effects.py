@@ -140,14 +140,15 @@ def measured(model: Any, X: pd.DataFrame, y: np.ndarray) -> tuple[list, list, li
         off = [np.abs(curve - effect.rates)[:, output].max() for curve in curves]
         worst = np.maximum(worst, off[::2])
         drawn.append((effect, moved, output))
-        said.append(effect.sentence(output, f"'{effect.classes[output]}'" if output else "y"))
+        if effect.differs(output):
+            said.append(f"{column}: {rate:+.3g} in the data, {change:+.3g} among rows alike")
     numbers = [
         len(drawn),
         *counts,
         *(f"{one:.3g}" for one in worst),
         f"{1e3 * np.mean(times):.0f}",
     ]
-    return numbers, drawn, [sentence for sentence in said if sentence]
+    return numbers, drawn, said
 
 
 def main() -> None:

@@ -3,11 +3,15 @@
 import json
 import pickle
 
+import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
 from covey import FlockClassifier, FlockRegressor
+from covey._explanations import Explanations
+from covey.inspection import row_card
+from covey.inspection._row_card import RowCard
 
 
 @pytest.fixture(scope="module", params=["classes", "numbers"])
@@ -43,3 +47,27 @@ def test_names_of_columns_are_escaped_on_a_page():
     found = FlockClassifier(effort="fast", random_state=0).fit(X, y).explain(X[:1])
     assert "&lt;b&gt;" in found._repr_html_()
     assert "<b>" not in found._repr_html_()
+
+
+@pytest.mark.parametrize("is_far", [False, True])
+def test_what_members_say_beyond_all_that_was_seen_is_no_answer_of_theirs(is_far):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
+    (record,) = flock.explain(X[:1])
+    says = [one["prediction"] for one in record["members"]]
+    assert min(says) < max(says)
+    flock.y_range_ = np.array([min(says), np.median(says) if is_far else max(says)])
+    (record,) = found = flock.explain(X[:1])
+    assert record["cancelling"] == is_far
+    for text in (str(found).splitlines()[-1], row_card(flock, X[:1]).asked):
+        assert "(" in text
+        assert ("says" not in text) == ("cancels out" in text) == is_far
+
+
+def test_what_is_lost_by_rounding_is_not_told():
+    push = {"column": "age", "value": 3.0, "typical": 9.0, "push": -4.0}
+    record = {"prediction": 5.0, "baseline": 9.0, "because": [push], "against": [], "members": []}
+    for other, lines in ((-1.6e-12, 2), (0.5, 3)):
+        assert len(str(Explanations([{**record, "other": other}])).splitlines()) == lines
+        card = RowCard({**record, "other": other}, {}, None, [], [])
+        assert any("all other columns" in line for line in card.text()) == (lines == 3)

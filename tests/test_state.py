@@ -10,9 +10,9 @@ import pytest
 from covey._core.basis import Basis
 from covey._state import (
     Array,
-    Either,
     Flag,
     Index,
+    Labels,
     ListOf,
     Number,
     OneOf,
@@ -71,6 +71,26 @@ class Outer:
     more: Array("G+1")
 
 
+@dataclass(frozen=True)
+class Edges:
+    """Arrays whose lengths and order are bound, and classes."""
+
+    edges: Array("E", rising=True, fewest=2, most=4)
+    widths: Array("E-1", positive=True)
+    sizes: Array("F+1")
+    classes: Labels("C", fewest=2)
+
+
+def edges(**changed):
+    fields = {
+        "edges": np.array([0.0, 1.0, 3.0]),
+        "widths": np.array([1.0, 2.0]),
+        "sizes": np.zeros(1),
+        "classes": np.array(["no", "yes"]),
+    }
+    return Edges(**{**fields, **changed})
+
+
 def everything(**changed):
     fields = {
         "weights": np.array([0.25, 0.75]),
@@ -120,6 +140,7 @@ def test_what_is_declared_comes_back_equal_and_its_bytes_are_the_same_again():
     ("changed", "match"),
     [
         ({"weights": np.array([0.5, 0.6])}, "weights does not sum to one"),
+        ({"weights": np.array([0.5, 0.50001])}, "weights does not sum to one"),
         ({"weights": np.array([-0.5, 1.5])}, "weights holds a number below 0"),
         ({"weights": np.ones(1)}, r"table has the shape \(2, 3\) instead of \(1, any\)"),
         ({"table": np.full((2, 3), -2.0)}, "table holds a number below -1"),
@@ -163,6 +184,24 @@ def test_columns_of_a_file_are_made_of_features_that_there_are(part, value, matc
         read(written(replace(basis, **{part: positions})), Basis)
 
 
+@pytest.mark.parametrize(
+    ("changed", "match"),
+    [
+        ({"edges": np.array([0.0, 1.0, 1.0])}, "edges is not in ascending order"),
+        ({"edges": np.zeros(1), "widths": np.zeros(0)}, "edges has 1 entries, which are too few"),
+        ({"edges": np.arange(5.0), "widths": np.ones(4)}, "edges has 5 entries, which are too f"),
+        ({"widths": np.array([1.0, 0.0])}, "widths holds a number that is not above 0"),
+        ({"widths": np.ones(3)}, r"widths has the shape \(3,\) instead of \(2\)"),
+        ({"sizes": np.zeros(0)}, "sizes is empty"),
+        ({"classes": np.array(["yes"])}, "classes are too few"),
+    ],
+)
+def test_lengths_and_order_are_as_declared(changed, match):
+    assert equal(read(written(edges()), Edges), edges())
+    with pytest.raises(ModelFileError, match=match):
+        read(written(edges(**changed)), Edges)
+
+
 def test_a_shared_letter_is_one_length_inside_and_outside():
     with pytest.raises(ModelFileError, match=r"more has the shape \(2,\) instead of \(3\)"):
         read(written(Outer(everything(), np.zeros(2))), Outer)
@@ -175,7 +214,6 @@ def test_every_declaration_says_what_it_is():
     assert said["partner"] == "index (P) among D, or -1"
     assert said["pools"] == 'list (G) of "linear" or "log"'
     assert said["first"] == "in some whole number, at least 0, in others numbers (G)"
-    assert not issubclass(Either, Array)
 
 
 @pytest.mark.slow

@@ -107,6 +107,7 @@ SECTIONS = (
 )
 
 
+@pytest.mark.slow
 def test_every_section_and_figure_is_there(page):
     text = page["reproduction.html"]
     for anchor in SECTIONS:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 
 from covey._intervals import Interval
+from covey._state import Index, ListOf, Number, OneOf, OrNone, Plain, Record, Told, refuse
 from covey._validation import check_number
-
-if TYPE_CHECKING:
-    from covey.inspection._ranking import Alarms
 
 KINDS = ("threshold", "find", "costs")
 # A class is rare if fewer than this share of the rows have it.
 RARE = 0.15
+_INTERVAL = ListOf(Number(), "3", make=lambda numbers: Interval(*numbers))
 
 
 def rare_class(counts: np.ndarray) -> int | None:
@@ -37,6 +36,34 @@ def rare_class(counts: np.ndarray) -> int | None:
 
 
 @dataclass(frozen=True)
+class Alarms:
+    """The rows that are called a class: how many, and how many of them are right.
+
+    Attributes
+    ----------
+    threshold : float
+        A row is called the class if its probability is at least this.
+    n_alarms, n_found : float
+        How many rows are called the class, and how many of these are of it. They are whole
+        numbers but for rows with weights, and where rows of equal probability are called in part.
+    n_class, n_rows : float
+        How many rows are of the class, and how many there are.
+    found : Interval or None
+        The share of the rows of the class that is called, with its interval of 95 %.
+    right : Interval or None
+        The share of the alarms that is of the class; None without any alarm.
+    """
+
+    threshold: Annotated[float, Number()]
+    n_alarms: Annotated[float, Number()]
+    n_found: Annotated[float, Number()]
+    n_class: Annotated[float, Number()]
+    n_rows: Annotated[float, Number()]
+    found: Annotated[Interval | None, OrNone(_INTERVAL)]
+    right: Annotated[Interval | None, OrNone(_INTERVAL)]
+
+
+@dataclass(frozen=True)
 class Decision:
     """A rule that makes classes of probabilities, and what it does on rows held out.
 
@@ -46,11 +73,11 @@ class Decision:
     asked : float or tuple of tuples
         The threshold, the share to be found, or the costs: one row for each true class, one
         column for each predicted class.
+    classes : ndarray of shape (n_classes,)
+        The labels of the classes.
     code : int or None
         The position of the class that is looked for; None where costs decide between more than
         two classes.
-    label : object
-        Its label.
     threshold : float or None
         A row is of this class if its probability is at least this. Else it is of the most
         probable of the other classes.
@@ -62,15 +89,30 @@ class Decision:
         Which rows were held out.
     """
 
-    kind: str
-    asked: Any
-    code: int | None = None
-    label: Any = None
-    threshold: float | None = None
-    alarms: Alarms | None = None
-    cost: Interval | None = None
-    cost_without: Interval | None = None
-    source: str | None = None
+    kind: Annotated[str, OneOf(*KINDS)]
+    asked: Annotated[Any, Plain()]
+    classes: Annotated[np.ndarray, Told(lambda model: model.classes_, "C")] = field(compare=False)
+    code: Annotated[int | None, OrNone(Index("", "C"))] = None
+    threshold: Annotated[float | None, OrNone(Number(0, 1))] = None
+    alarms: Annotated[Alarms | None, OrNone(Record(Alarms))] = None
+    cost: Annotated[Interval | None, OrNone(_INTERVAL)] = None
+    cost_without: Annotated[Interval | None, OrNone(_INTERVAL)] = None
+    source: Annotated[str | None, OrNone(OneOf("out of fold", "given rows"))] = None
+
+    def _restored(self) -> None:
+        asked = self.asked if self.kind == "costs" else {self.label: self.asked}
+        try:
+            again = asked_decision(self.classes, **{self.kind: asked})
+        except (TypeError, ValueError):
+            refuse("asked", "is none.")
+        found = again.threshold if self.threshold is None else self.threshold
+        same = self.code == again.code and again.threshold in (None, found)
+        refuse("threshold", "is another.", same and (found is None) == (self.code is None))
+
+    @property
+    def label(self) -> Any:
+        """The label of the class that is looked for."""
+        return None if self.code is None else self.classes[[self.code]].tolist()[0]
 
     def scores(self, probabilities: np.ndarray) -> np.ndarray:
         """Scores (n, n_classes) that are highest for the class that is predicted."""
@@ -114,17 +156,6 @@ class Decision:
             )
         return said + "."
 
-    def as_record(self) -> dict[str, Any]:
-        """As a dict of plain values."""
-        label = self.label.item() if isinstance(self.label, np.generic) else self.label
-        return {
-            **vars(self),
-            "label": label,
-            "alarms": None if self.alarms is None else self.alarms.as_record(),
-            "cost": None if self.cost is None else list(self.cost),
-            "cost_without": None if self.cost_without is None else list(self.cost_without),
-        }
-
 
 def scored(model: Any, probabilities: np.ndarray) -> np.ndarray:
     """Scores whose highest is the class that a model predicts, given its probabilities."""
@@ -166,7 +197,7 @@ def asked_decision(
     code = code_of(classes, label, kind)
     check_number(number, kind, low=0, high=1, closed="both" if kind == "threshold" else "right")
     at = float(number) if kind == "threshold" else None
-    return Decision(kind, float(number), code, classes[code : code + 1].tolist()[0], at)
+    return Decision(kind, float(number), classes, code, at)
 
 
 def code_of(classes: np.ndarray, label: Any, name: str) -> int:
@@ -205,12 +236,11 @@ def _of_costs(classes: np.ndarray, costs: Any) -> Decision:
         )
     asked = tuple(map(tuple, table.tolist()))
     if n_classes > 2:
-        return Decision("costs", asked)
+        return Decision("costs", asked, classes)
     # The class that is dearer to miss is looked for.
     code = int(excess[1, 0] >= excess[0, 1])
     threshold = excess[1 - code, code] / excess.sum()
-    label = classes[code : code + 1].tolist()[0]
-    return Decision("costs", asked, code, label, float(threshold))
+    return Decision("costs", asked, classes, code, float(threshold))
 
 
 def _percent(share: float) -> str:

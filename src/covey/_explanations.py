@@ -5,10 +5,15 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from covey._number_words import number, percent
+from covey._number_words import number, percent, rough
 from covey._plain_words import reason_words, value_words
 
 _MOST_ROWS, _MOST_MEMBERS = 20, 5
+# Members of less weight are not named where few words are made.
+LEAST_TOLD = 0.05
+_TOGETHER = ": together, since what some of them say lies beyond all that was seen and cancels out"
+# What all other columns add is left out where it is a smaller share of what all add.
+_LEAST_OTHER = 1e-3
 
 
 class Explanations(list[dict[str, Any]]):
@@ -48,13 +53,38 @@ def _text(row: int, record: dict[str, Any]) -> str:
     for what, side in (("for it", "because"), ("against it", "against")):
         said = [f"{reason_words(one)} {part(one['push'])}" for one in record[side]]
         lines += [f"  {what + ':':<11} {', '.join(said)}"] if said else []
-    lines.append(f"  {'others:':<11} {part(record['other'])}")
-    members = [
-        f"{one.get('name', 'member ' + str(one['member']))} ({percent(one['weight'])}, says "
-        f"{value_words(one['prediction'])})"
-        for one in record["members"][:_MOST_MEMBERS]
-    ]
-    left = len(record["members"]) - len(members)
-    members += [f"{left} more"] if left else []
-    lines += [f"  {'decided by:':<11} {', '.join(members)}"] if members else []
+    if others_matter(record):
+        lines.append(f"  {'others:':<11} {part(record['other'])}")
+    said, end = deciders(record, record["members"][:_MOST_MEMBERS])
+    left = len(record["members"]) - len(said)
+    said += [f"{left} more"] if left else []
+    lines += [f"  {'decided by:':<11} {', '.join(said)}{end}"] if said else []
     return "\n".join(lines)
+
+
+def others_matter(record: dict[str, Any]) -> bool:
+    """Whether what all other columns add is more than is lost by rounding."""
+    pushes = [one["push"] for side in ("because", "against") for one in record[side]]
+    return abs(record["other"]) > _LEAST_OTHER * sum(map(abs, pushes))
+
+
+def answer_words(answer: dict[str, Any]) -> str:
+    """``91 % yes``, or a number."""
+    said = value_words(answer["prediction"])
+    return f"{rough(answer['probability'])} {said}" if "probability" in answer else said
+
+
+def member_name(one: dict[str, Any]) -> str:
+    """The name of a member, or its number."""
+    return str(one.get("name", f"member {one['member']}"))
+
+
+def deciders(record: dict[str, Any], members: list[dict[str, Any]]) -> tuple[list[str], str]:
+    """Members, their weights and what each says, unless only together they say what can be."""
+    together = record.get("cancelling", False)
+    said = [
+        f"{member_name(one)} ({rough(one['weight'])}"
+        f"{'' if together else f', says {answer_words(one)}'})"
+        for one in members
+    ]
+    return said, _TOGETHER if together else ""

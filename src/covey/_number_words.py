@@ -159,10 +159,10 @@ def quoted(value: Any, most: int = 40) -> str:
     return f"'{text if len(text) <= most else text[: most - 1] + '…'}'"
 
 
-def listed(parts: Iterable[Any]) -> str:
+def listed(parts: Iterable[Any], last: str = "and") -> str:
     """Write parts as a sentence lists them: a, b and c."""
     texts = [str(part) for part in parts]
-    return " and ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
+    return f" {last} ".join(filter(None, [", ".join(texts[:-1]), *texts[-1:]]))
 
 
 def named(parts: Sequence[Any], most: int) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from covey._number_words import cell, number
+from covey._number_words import cell, digits_of, number
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _RAMP = re.compile(rf"ramp\((.*), ({_NUMBER}), ({_NUMBER})\)", re.DOTALL)
@@ -99,9 +99,14 @@ def reason_words(reason: Mapping[str, Any]) -> str:
     'bilirubin 0.8 (typical 3.2)'
     >>> reason_words({"column": "town", "value": None, "typical": "Rome", "push": 0.3})
     'town: missing (typical Rome)'
+    >>> reason_words({"column": "latitude", "value": 24.983, "typical": 24.971, "push": 2.0})
+    'latitude 24.983 (typical 24.971)'
     """
     value, typical = value_words(reason["value"]), value_words(reason["typical"])
     is_number = isinstance(reason["value"], int | float) and value != "missing"
+    if is_number and value == typical:
+        low, high = sorted((reason["value"], reason["typical"]))
+        value, typical = (cell(reason[one], digits_of(low, high)) for one in ("value", "typical"))
     sign = " " if is_number and not isinstance(reason["value"], bool) else ": "
     beside = "" if typical == value else f" (typical {typical})"
     return f"{one_line(reason['column'])}{sign}{value}{beside}"

@@ -736,44 +736,6 @@ class Parts(Stored):
 
 
 @dataclass(frozen=True)
-class Either(Stored):
-    """The fields of one of several classes as fields of the object itself.
-
-    ``which`` gives the name of the class whose fields an object has.
-    """
-
-    choices: dict[str, type]
-    which: Callable[[Any], str]
-
-    def of(self, owner: Any, name: str) -> Any:
-        """Return the object itself."""
-        return owner
-
-    def write(self, value: Any, out: Any) -> Any:
-        """Return the fields under the name of their class."""
-        which = self.which(value)
-        return {which: out.fields(value, self.choices[which])}
-
-    def read(self, node: Any, name: str, sizes: Sizes) -> Any:
-        """Set the fields, and return ABSENT."""
-        with node.child(name) as inner:
-            which = next((one for one in self.choices if inner.has(one)), "")
-            inner.check(which, "parts", f"are none of {', '.join(self.choices)}.")
-            with inner.child(which) as part:
-                part.fields(self.choices[which], sizes)
-        refuse(name, "is of the other kind.", self.which(sizes.owner) == which)
-        return ABSENT
-
-    def found(self, owner: Any, name: str) -> bool:
-        """Return whether the object has all fields of its class."""
-        kinds = stored_fields(self.choices[self.which(owner)])
-        return all(kind.found(owner, part) for part, kind in kinds.items())
-
-    def __str__(self) -> str:
-        return " or ".join(f"the fields of {cls.__name__}" for cls in self.choices.values())
-
-
-@dataclass(frozen=True)
 class Told(Stored):
     """A list of what the object around this one knows, which no file holds twice."""
 
@@ -872,8 +834,4 @@ def equal(one: Any, other: Any) -> bool:
         return equal(vars(one), vars(other))
     if not names:
         return bool(one == other or (one != one and other != other))
-    return all(
-        equal(getattr(one, name, None), getattr(other, name, None))
-        for name, kind in names.items()
-        if not isinstance(kind, Either)
-    )
+    return all(equal(getattr(one, name, None), getattr(other, name, None)) for name in names)

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from covey._core.search.block import SearchBlock
+from covey._core.search.block import ClassTarget, SearchBlock
 from covey._core.search.rows import SearchRows
-from covey._core.search.targets import ClassTarget
 from covey.dask._blocks import ReplayLog
 
 

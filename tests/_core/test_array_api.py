@@ -8,7 +8,7 @@ import array_api_strict as strict
 import numpy as np
 import pytest
 
-from covey._core.algorithm1.step import beats, metropolis
+from covey._core.algorithm1.trainer import beats, metropolis
 from covey._core.losses import ValueLoss
 from covey._core.softmax_linear import log_softmax
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from covey._core import threads
-from covey._core.blocks import MemoryBlocks
-from covey._core.threads import in_order, n_cores, own_threads
+from covey._core import blocks as threads
+from covey._core.blocks import MemoryBlocks, in_order, n_cores, own_threads
 
 
 def libraries():
@@ -178,7 +177,7 @@ def test_a_limit_of_the_environment_is_one_of_ours():
         "import joblib",
         "joblib.cpu_count = lambda: 3",
         "import scipy.linalg",
-        "from covey._core.threads import n_cores",
+        "from covey._core.blocks import n_cores",
         "print(n_cores())",
     )
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

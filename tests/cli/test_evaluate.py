@@ -12,7 +12,6 @@ from covey.cli._evaluate import (
     judged_by_search,
     linear,
     make_splits,
-    quick,
     simplest,
 )
 from covey.cli._fitting import PreparedRows, flock, tuning_folds
@@ -273,16 +272,21 @@ def test_a_first_look_at_a_long_table_takes_some_rows_of_it():
 
 def test_a_linear_model_of_a_long_table_is_compared_by_some_of_its_rows(monkeypatch):
     problem = problem_of(some_table(6_000, y=np.random.default_rng(1).integers(0, 2, 6_000)))
-    (whole,) = quick(linear(problem), problem).values()
-    assert type(whole).__name__ == "SubsetEnsembleClassifier"
+    fit, sizes = PreparedRows.fit, []
+
+    def counted(rows, *how):
+        sizes.append(len(rows.rows))
+        assert len(rows.numbers) == len(rows.rows)
+        return fit(rows, *how)
+
+    monkeypatch.setattr(PreparedRows, "fit", counted)
     monkeypatch.setattr("covey.cli._evaluate._MOST_ROWS_TO_COMPARE", 500)
-    models = quick({**simplest(problem), **linear(problem)}, problem)
-    simple, line = held_out_of(models, problem, make_splits(problem, 0)[0]).models
-    assert line.predictions.shape == simple.predictions.shape == (1_500, 2)
-    fitted = models["logistic regression, tuned"].fit(problem.table, problem.y)
-    assert fitted.estimator_.n_features_in_ == 2
-    assert fitted.predict(problem.table).shape == (6_000,)
+    splits, line = make_splits(problem, 0)[0], linear(problem)
+    trial = Trial(problem, splits, few=line)
+    trial.run({**simplest(problem), **line})
+    assert sizes == [4_500, 500]
+    assert [one.predictions.shape for one in trial.held_out().models] == [(1_500, 2)] * 2
     # Folds by groups are of all rows.
     problem.groups = np.arange(6_000) // 2
-    (tuned,) = quick(linear(problem), problem).values()
-    assert type(tuned).__name__ == "SubsetEnsembleClassifier"
+    Trial(problem, splits, few=line).run(line)
+    assert sizes[2] == 4_500

@@ -26,7 +26,7 @@ def session(request, tmp_path_factory, run):
         table["y"] = np.where(table["x"] + 0.5 * table["z"] + 0.5 * noise > 0, "ill", "well")
     table.loc[4, "y"] = None
     table.to_csv(folder / "table.csv", index=False)
-    command = ("fit", "table.csv", "--target", "y", "--report", "page.html")
+    command = ("fit", "table.csv", "--target", "y", "--effort", "fast", "--report", "page.html")
     said = as_json(run(*command, "--json", cwd=folder))
     shown = run(*command, "--model", "again.covey", cwd=folder)
     return folder, said, shown.stdout

@@ -81,7 +81,7 @@ def test_the_served_page_says_the_same(kind, tmp_path, run):
     from covey.serving import make_app
 
     people(kind).to_csv(tmp_path / "people.csv", index=False)
-    run("fit", "people.csv", "--target", "saved", cwd=tmp_path)
+    run("fit", "people.csv", "--target", "saved", "--effort", "fast", cwd=tmp_path)
     model = covey.load(tmp_path / "flock.covey")
     page = TestClient(make_app(model), base_url="http://localhost").get("/").text
     plain = " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).replace("\u00a0", " ").split())

@@ -336,7 +336,7 @@ def test_it_is_refused_in_one_sentence(case, tmp_path, run):
 def test_a_view_is_not_run(tmp_path, run):
     sqlite(tmp_path / "t.db", {"patients": rows()}, VIEW)
     assert run("fit", "t.db", "--target", "y", "--effort", "fast", cwd=tmp_path).exit_code == 0
-    result = run("fit", "t.db::v", "--target", "y", cwd=tmp_path)
+    result = run("fit", "t.db::v", "--target", "y", "--effort", "fast", cwd=tmp_path)
     assert result.stderr == (
         "covey: --sheet: 'v' of t.db is a view, which would run what is written in the file; "
         "store its rows as a table.\n"
@@ -355,7 +355,7 @@ def test_duckdb_is_read_and_its_views_are_not_run(tmp_path, run):
     assert run("fit", name, "--target", "y", "--effort", "fast", cwd=tmp_path).exit_code == 0
     predicted = run("predict", "flock.covey", "t.duckdb", "--json", cwd=tmp_path)
     assert json.loads(predicted.stdout)["rows"] == N_ROWS
-    result = run("fit", "t.duckdb::v", "--target", "y", cwd=tmp_path)
+    result = run("fit", "t.duckdb::v", "--target", "y", "--effort", "fast", cwd=tmp_path)
     assert "is a view, which would run what is written in the file" in result.stderr
 
 

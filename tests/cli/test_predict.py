@@ -138,7 +138,18 @@ def test_a_terminal_that_is_closed_leaves_nothing_half_written(folder, number):
 
 
 def test_sets_and_rows_for_a_person(folder, run):
-    fit = ("fit", "patients.csv", "--target", "outcome", "--drop", "visited", "--model", "s.covey")
+    fit = (
+        "fit",
+        "patients.csv",
+        "--target",
+        "outcome",
+        "--drop",
+        "visited",
+        "--effort",
+        "fast",
+        "--model",
+        "s.covey",
+    )
     assert run(*fit, cwd=folder).exit_code == 0
     arguments = ("predict", "s.covey", "patients.csv", "--level", "0.9", "--reject", "0.3")
     result = run(*arguments, "--proba", "--out", "a.csv", cwd=folder)
@@ -172,7 +183,18 @@ def test_promises_that_cannot_be_kept_are_refused_by_name(folder, run):
 
 
 def test_bounds_of_numbers(folder, run):
-    fit = ("fit", "patients.csv", "--target", "age", "--drop", "visited", "--model", "n.covey")
+    fit = (
+        "fit",
+        "patients.csv",
+        "--target",
+        "age",
+        "--drop",
+        "visited",
+        "--effort",
+        "fast",
+        "--model",
+        "n.covey",
+    )
     assert run(*fit, cwd=folder).exit_code == 0
     result = run("predict", "n.covey", "patients.csv", "--level", "0.8", "--json", cwd=folder)
     said = json.loads(result.stdout)["predictions"]

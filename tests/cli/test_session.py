@@ -201,6 +201,7 @@ def test_version_is_told(tmp_path):
     assert (done.returncode, done.stdout) == (0, f"covey {covey.__version__}\n")
 
 
+@pytest.mark.slow
 def test_piped_output_is_plain_and_stdin_is_read(folder):
     done = process(
         *("predict", "flock.covey", "-"), cwd=folder, input=(folder / "patients.csv").read_bytes()
@@ -240,6 +241,7 @@ def test_terminal_shows_progress_on_stderr_only(folder):
     assert len(out.splitlines()) == 91
 
 
+@pytest.mark.slow
 def test_interrupt_leaves_the_old_file_and_nothing_else(folder):
     (folder / "answers.csv").write_text("precious\n")
     before = {path.name for path in folder.iterdir()}

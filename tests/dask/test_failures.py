@@ -185,16 +185,16 @@ def test_a_block_that_missed_a_request_is_lost(wine):
         calls = [(table_block, (np.arange(3), np.ones(3), np.zeros(1), False))]
         blocks = {_worker.THIS_PROCESS: [0, 1]}
         late = _worker.Request("late", 2, calls, blocks, None)
-        outcomes = _worker.reduce_in_this_process(late)
+        outcomes = _worker.LocalBlocks().reduce(late)
         assert outcomes == {0: ("lost", None), 1: ("lost", None)}
-        outcomes = _worker.reduce_in_this_process(late._replace(number=1))
+        outcomes = _worker.LocalBlocks().reduce(late._replace(number=1))
         assert outcomes == {0: ("reduced", None), 1: ("lost", None)}
     finally:
         _worker.finish("late")
 
 
 def test_blocks_that_are_lost_again_and_again_end_the_fit(data, monkeypatch):
-    monkeypatch.setattr(_worker, "reduce_in_this_process", lambda request: {})
+    monkeypatch.setattr(_worker.LocalBlocks, "reduce", lambda self, request: {})
     with pytest.raises(RuntimeError, match="Block 0 of X was lost 10 times"):
         SubsetEnsembleClassifier(**HOW).fit(*data)
 

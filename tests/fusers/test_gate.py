@@ -12,6 +12,8 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from covey import (
     FusionClassifier,
@@ -176,7 +178,7 @@ def test_a_gate_over_frozen_members_picks_the_one_that_knows():
 
 def test_out_of_fold_gate_over_any_members():
     X, y = load_wine(return_X_y=True)
-    members = [LogisticRegression(max_iter=5000), GaussianNB()]
+    members = [make_pipeline(StandardScaler(), LogisticRegression()), GaussianNB()]
     fused = FusionClassifier(members, "gate").fit(X[::2], y[::2])
     held_out = [member.score(X[1::2], y[1::2]) for member in fused.estimators_]
     # A gate that learnt from members' own training rows would follow the one that overfits.

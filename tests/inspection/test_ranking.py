@@ -104,9 +104,3 @@ def test_a_ranking_of_few_rows_promises_nothing():
 
 def test_constant_probabilities_do_not_beat_a_guess():
     assert not ranking(np.arange(100) % 10 == 0, np.full(100, 0.1), True).area.low > 0.5
-
-
-def test_alarms_become_a_record_of_plain_numbers():
-    record = at_threshold(np.array([0, 1, 1]), [0.1, 0.6, 0.2], 1, 0.5).as_record()
-    assert (record["n_alarms"], record["n_found"], record["right"][0]) == (1.0, 1.0, 1.0)
-    assert len(record["found"]) == 3

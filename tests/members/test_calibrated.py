@@ -8,6 +8,8 @@ from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import NotFittedError
 
 from covey import FlockClassifier, FlockRegressor
+from covey._state import equal
+from covey.members._calibrated import IntervalCalibration, SetCalibration
 
 
 def classes(n_rows, seed, **how):
@@ -150,6 +152,41 @@ def test_the_share_that_is_left_and_the_accuracy_of_the_rest_are_as_said(searche
         assert said.low < said.accuracy
         before = said.accuracy
     assert before > searched.score(X, y) + 0.1
+
+
+def test_the_share_that_is_left_does_not_depend_on_the_unit_of_weights():
+    """Three of ten weights of 0.1 are more than 0.3 of their sum in floats."""
+    codes, sure = np.zeros(10, dtype=int), 0.5 + np.arange(10) / 20
+    found = [
+        SetCalibration.of("out of fold", codes, np.stack([sure, 1 - sure], axis=1), weight)
+        .rejection(codes, 0.3, None, 0.95)
+        .threshold
+        for weight in (np.ones(10), np.full(10, 0.1))
+    ]
+    assert found == [sure[3]] * 2
+
+
+def test_what_is_kept_does_not_tell_in_which_order_rows_came():
+    rng = np.random.default_rng(0)
+    codes, predicted = rng.integers(0, 3, 40), rng.dirichlet(np.ones(3), 40).round(1)
+    y, weight, order = rng.normal(size=40).round(1), rng.integers(1, 3, 40), rng.permutation(40)
+    for cls, rows in (
+        (SetCalibration, (codes, predicted, weight)),
+        (IntervalCalibration, (y, predicted[:, 0], weight)),
+    ):
+        one, other = cls.of("given rows", *rows), cls.of("given rows", *(r[order] for r in rows))
+        assert equal(one, other)
+
+
+def test_classes_of_too_few_rows_are_told_with_how_many_it_takes():
+    """0.9 over 0.1 is more than 9 in floats."""
+    codes = np.repeat([0, 1], [9, 8])
+    kept = SetCalibration.of("given rows", codes, np.eye(2)[codes], np.ones(17))
+    said = kept.always_in_sets(0.9, np.array(["a", "b"]))
+    assert said == (
+        "A level of 0.9 needs 9 rows held out of a class; 'b' has 8, so every set holds it."
+    )
+    assert kept.always_in_sets(0.8, np.array(["a", "b"])) is None
 
 
 def test_without_rejection_labels_are_those_of_predict(searched):

@@ -12,7 +12,9 @@ import covey
 from covey import FlockClassifier, FusionClassifier, SubsetEnsembleClassifier
 from covey._decisions import asked_decision
 from covey.inspection import row_card, smallest_change, what_if
+from covey.persistence import ModelFileError
 from covey.stacking import GeneralStackingClassifier
+from tests.persistence._helpers import changed as changed_file
 
 X, CODES = make_classification(
     400, 6, n_informative=4, n_classes=3, weights=[0.6, 0.3, 0.1], random_state=0
@@ -191,6 +193,33 @@ def test_a_file_keeps_the_decision(searched, tmp_path, how):
     assert again.decision_ == searched.decision_
     np.testing.assert_array_equal(again.predict(X), searched.predict(X))
     searched.decide()
+
+
+@pytest.mark.parametrize(
+    ("changed", "match"),
+    [
+        ({"kind": "guess"}, "kind is none of what it may be"),
+        ({"asked": 7.0}, "asked is none"),
+        ({"asked": {"list": []}}, "asked is none"),
+        ({"code": 3}, "code is not between 0 and 2"),
+        ({"code": None}, "asked is none"),
+        ({"threshold": None}, "threshold is another"),
+        ({"threshold": 1.5}, "threshold is not between 0 and 1"),
+        ({"cost": [1.0]}, "cost is no list, or one of another length"),
+        ({"source": "hearsay"}, "source is none of what it may be"),
+        ({"alarms": {}}, "alarms lacks 'threshold'"),
+    ],
+)
+def test_a_file_of_another_decision_is_refused(searched, tmp_path, changed, match):
+    searched.decide(find={"yes": 0.8})
+    covey.save(searched, tmp_path / "model.covey")
+    searched.decide()
+
+    def change(document):
+        document["model"]["fitted"]["decision"].update(changed)
+
+    with pytest.raises(ModelFileError, match=match):
+        covey.load(changed_file(tmp_path / "model.covey", change))
 
 
 @pytest.mark.parametrize("how", [{"threshold": {"yes": 0.1}}, {"costs": {"yes": 20}}])

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from covey import FlockClassifier, FlockRegressor
 from covey._checkpoint import Journal
-from covey._core import threads
+from covey._core import blocks as threads
 from covey._core.search import folds as sampling
 from covey._core.search import rows as rows_module
 from covey._core.search import rows as rungs

@@ -5,6 +5,8 @@ import sys
 import time
 import tracemalloc
 from copy import deepcopy
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.metrics import accuracy_score, log_loss, make_scorer, roc_auc_score
+from sklearn.metrics import accuracy_score, get_scorer, log_loss, make_scorer, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
@@ -39,7 +41,7 @@ from covey._core.search.selection import greedy_selection
 from covey.inspection import gate_share
 from covey.members import _linear_search, _searching
 from covey.members._member_kinds import KINDS, Table, as_given, made, suits
-from covey.members._mixing import Clock
+from covey.members._mixing import Clock, Library
 from covey.members._searching import Searching
 
 FEW = ["linear", GaussianNB(), ("trees", ExtraTreesClassifier(20))]
@@ -182,6 +184,26 @@ def test_scoring_takes_the_place_of_the_loss(noisy):
     assert np.mean(known.predictions.argmax(axis=1) == y[known.rows]) >= max(members) - 1e-12
     assert_allclose(model.cv_results_["score"][model.cv_results_["weight"] > 0], members)
     assert flock([GaussianNB()], scoring="roc_auc").fit(X, y).weights_.sum() == pytest.approx(1)
+
+
+def test_a_scorer_is_asked_of_the_mean_of_what_is_picked():
+    truth, weight = np.array([1.0, 2.0, 4.0, 8.0]), np.ones(4)
+    kept = SimpleNamespace(rows=np.arange(4), weight=weight)
+    scorer = get_scorer("neg_mean_absolute_error")
+    library = Library(kept, truth, None, None, scorer, truth[:, None])
+    library.add("above", truth + 1.0, 0.0)
+    library.add("below", truth - 1.0, 0.0)
+    assert_allclose(library.weights(), [0.5, 0.5])
+
+
+def test_the_weights_of_rows_count_where_members_are_compared():
+    kept = SimpleNamespace(rows=np.array([1, 2]), weight=np.array([5.0, 9.0, 1.0]))
+    library = Library(kept, np.array([0, 1]), np.array(["a", "b"]), None)
+    library.add("right where it counts", np.array([[0.9, 0.1], [0.9, 0.1]]), 0.0)
+    library.add("right elsewhere", np.array([[0.1, 0.9], [0.1, 0.9]]), 0.0)
+    assert_array_equal(library.weights().round(), [1, 0])
+    large, small = np.log(0.9), np.log(0.1)
+    assert_allclose(library.losses(), [-0.9 * large - 0.1 * small, -0.9 * small - 0.1 * large])
 
 
 def test_a_scorer_gets_the_rows_and_only_the_weights_that_it_takes(noisy):
@@ -787,7 +809,8 @@ def test_the_summary_fits_on_a_screen_however_many_members_there_are(fitted):
     model = deepcopy(fitted)
     others = {f"a tree of a name that is far too long {k}": GaussianNB() for k in range(30)}
     model.named_estimators_.update(others)
-    model.weights_ = np.full(len(model.named_estimators_), 1 / len(model.named_estimators_))
+    weights = np.full(len(model.named_estimators_), 1 / len(model.named_estimators_))
+    model.model_ = replace(model.model_, weights=weights)
     lines = model.summary().splitlines()
     assert len(lines) == 24
     assert max(map(len, lines)) <= 100

@@ -61,7 +61,7 @@ def assert_same_model(one, other, atol=0.0):
 # -- Algorithm 1 in its limits ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_one_long_trained_member_without_flips_is_logistic_regression(n_classes):
     X, y = make_classification(
         200, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.3, random_state=1

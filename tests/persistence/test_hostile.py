@@ -24,6 +24,7 @@ from sklearn.ensemble import (
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import IterativeImputer
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -363,6 +364,21 @@ def theta(document):
 def test_arrays_are_of_the_kind_and_shape_that_the_model_needs(change, match, path):
     with pytest.raises(ModelFileError, match=match):
         load(with_array(path, theta, change))
+
+
+def test_a_part_of_another_class_is_refused(tmp_path):
+    mean = covey.SubsetEnsembleClassifier(2, fuser="mean", max_iter=5, random_state=0)
+    entries = entries_of(saved(mean.fit(ROWS, SIDES), tmp_path / "mean.covey"))
+    other = json.loads(entries["model.json"])["model"]["fitted"]["fuser"]
+    stack = covey.GeneralStackingClassifier([GaussianNB()], cv=2).fit(ROWS, SIDES)
+
+    def swap(document):
+        fitted = document["model"]["fitted"]
+        classes = fitted["fuser"]["fitted"]["classes"]
+        fitted["fuser"] = {**other, "fitted": {**other["fitted"], "classes": classes}}
+
+    with pytest.raises(ModelFileError, match="fuser is no Stacking"):
+        load(changed(saved(stack, tmp_path / "stack.covey"), swap))
 
 
 def dynamic_selection(part):

@@ -93,7 +93,11 @@ def fitted_on_blocks(
         table = _Table(blocks, target, names, seed)
         problem = table.look(path, console, **reading)
         step("", 1)
-        learner, simple = learner_of(problem), _one_member(problem, seed)
+        learner, kind, fuser = learner_of(problem), members.SubsetEnsembleClassifier, "product"
+        if problem.regression:
+            kind, fuser = members.SubsetEnsembleRegressor, "mean"
+        # A plain linear model: one member that never flips a feature.
+        simple = kind(1, flip_probability=0.0, fuser=fuser, random_state=seed)
         try:
             step("flock, without the rows held out")
             fitted = [table.fit(learner, _FITTED_ON, files[0])]
@@ -485,12 +489,3 @@ class _Table:
             how=how,
         )
         return held_out, pd.concat([part.table for part in parts]), int(n_known) + n_held_out
-
-
-def _one_member(problem: Problem, seed: int) -> Any:
-    """Return a plain linear model: one member that never flips a feature."""
-    if problem.regression:
-        kind, fuser = members.SubsetEnsembleRegressor, "mean"
-    else:
-        kind, fuser = members.SubsetEnsembleClassifier, "product"
-    return kind(1, flip_probability=0.0, fuser=fuser, random_state=seed)

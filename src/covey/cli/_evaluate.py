@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 
 from covey._callbacks import keeping_what_is_found
 from covey._number_words import rough
@@ -18,6 +18,7 @@ from covey.cli._console import CommandError, Console
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
+from covey.fusers._outputs import member_output
 from covey.tables._known_columns import with_floats
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
@@ -40,13 +41,7 @@ _KINDS = {
 
 def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
     """Pairs of rows to fit on and rows held out, and in words how they were made."""
-    from sklearn.model_selection import (
-        GroupShuffleSplit,
-        KFold,
-        ShuffleSplit,
-        StratifiedKFold,
-        StratifiedShuffleSplit,
-    )
+    from sklearn import model_selection as splitting
 
     y, regression = problem.y, problem.regression
     if problem.times is not None:
@@ -56,19 +51,20 @@ def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
     together = "repeated rows" if problem.copies else "groups"
     splitter: Any = None
     if problem.copies and len(y) > _MOST_ROWS_TO_CROSS_VALIDATE:
-        splitter = GroupShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
+        splitter = splitting.GroupShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
         how = f"a quarter of all, {together} kept together"
     elif problem.groups is not None:
         n_folds = min(_N_FOLDS, len(np.unique(problem.groups)))
         how = f"{n_folds}-fold cross-validation, {together} kept together"
     elif len(y) > _MOST_ROWS_TO_CROSS_VALIDATE:
         # A class of one row cannot be in both parts.
-        kind = ShuffleSplit if regression or counts.min() < 2 else StratifiedShuffleSplit
-        splitter = kind(1, test_size=_HELD_OUT, random_state=seed)
+        kind = "" if regression or counts.min() < 2 else "Stratified"
+        splitter = getattr(splitting, f"{kind}ShuffleSplit")
+        splitter = splitter(1, test_size=_HELD_OUT, random_state=seed)
         how = f"a quarter of all, {int(np.ceil(_HELD_OUT * len(y))):,} rows"
     else:
         n_folds = max(2, min(_N_FOLDS, int(counts.max())))
-        kind = KFold if regression else StratifiedKFold
+        kind = splitting.KFold if regression else splitting.StratifiedKFold
         splitter = kind(n_folds, shuffle=True, random_state=seed)
         how = f"{n_folds}-fold cross-validation"
     with warnings.catch_warnings():
@@ -96,7 +92,8 @@ class Trial:
 
     ``step`` is called with a text before each fit and with 1 after it. Where ``failures`` is
     given, it takes the messages of models that fail, which are then left out; by default a
-    failure is raised. ``on_fitted`` is called with the name and the model of each fit.
+    failure is raised. ``on_fitted`` is called with the name and the model of each fit. Models of
+    the names in ``few`` see some rows of a long table only.
     """
 
     def __init__(
@@ -108,10 +105,13 @@ class Trial:
         step: Callable[..., None] = lambda text, done=0: None,
         failures: dict[str, str] | None = None,
         on_fitted: Callable[[str, Any], None] = lambda name, model: None,
+        few: Collection[str] = (),
     ) -> None:
         self.problem, self.splits, self.seed = problem, splits, seed
         self.failures = failures
         self._on_fitted = on_fitted
+        # Folds by groups, or forward in time, are of all rows.
+        self._few = few if problem.groups is None and problem.times is None else ()
         self.step = step
         self.keeps_parts = len(problem.y) <= _MOST_ROWS_TO_CROSS_VALIDATE
         self._parts: dict[int, tuple[PreparedRows, Any]] = {}
@@ -168,6 +168,12 @@ class Trial:
     def _fitted(self, number: int, name: str, estimator: Any, checkpoint: str | None) -> Predicted:
         """What a model that is fitted without a part of the rows predicts of it."""
         prepared, held_out = self._part(number)
+        if name in self._few and len(prepared.rows) > _MOST_ROWS_TO_COMPARE:
+            # With n rows the log-loss of p coefficients is about p / (2 n) above the best, so that
+            # a comparison with 40,000 is fair to the third digit.
+            drawn = np.random.default_rng(self.seed).permutation(len(prepared.rows))
+            drawn, prepared = np.sort(drawn[:_MOST_ROWS_TO_COMPARE]), copy(prepared)
+            prepared.rows, prepared.numbers = prepared.rows[drawn], prepared.numbers.iloc[drawn]
         started = time.perf_counter()
         model = prepared.fit(estimator, checkpoint)
         seconds = time.perf_counter() - started
@@ -225,13 +231,9 @@ def predictions_of(estimator: Any, rows: Any, classes: np.ndarray | None) -> np.
     """
     if classes is None:
         return np.asarray(estimator.predict(rows), dtype=np.float64)
-    found = np.zeros((len(rows), len(classes)))
-    if not hasattr(estimator, "predict_proba"):
-        labels = np.searchsorted(classes, estimator.predict(rows))
-        found[np.arange(len(found)), labels] = 1.0
-        return found
-    found[:, np.searchsorted(classes, estimator.classes_)] = estimator.predict_proba(rows)
-    return found
+    kind = "probability" if hasattr(estimator, "predict_proba") else "label"
+    found, _ = member_output(estimator, rows, classes, kind, type(estimator).__name__)
+    return found if kind == "probability" else np.eye(len(classes))[found]
 
 
 def first_look(problem: Problem, estimators: Mapping[str, Any], seed: int) -> HeldOut | None:
@@ -299,42 +301,6 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
     return {name: one}
 
 
-def quick(estimators: Mapping[str, Any], problem: Problem, seed: int = 0) -> dict[str, Any]:
-    """The same models, which of a long table see some rows only: a linear one needs no more."""
-    if len(problem.y) <= _MOST_ROWS_TO_COMPARE or problem.groups is not None:
-        return dict(estimators)
-    if problem.times is not None:  # folds that go forward in time are of all rows
-        return dict(estimators)
-    return {name: OnSomeRows(one, _MOST_ROWS_TO_COMPARE, seed) for name, one in estimators.items()}
-
-
-class OnSomeRows(BaseEstimator):
-    """A model that is fitted on some rows at most, drawn at random.
-
-    With n rows the log-loss of p coefficients is about ``p / (2 n)`` above the best, so that a
-    comparison with 40,000 rows is fair to the third digit.
-    """
-
-    def __init__(self, estimator: Any, max_rows: int, random_state: int = 0) -> None:
-        self.estimator = estimator
-        self.max_rows = max_rows
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: np.ndarray) -> OnSomeRows:
-        """Fit the model on a sample of the rows of a data frame."""
-        order = np.random.default_rng(self.random_state).permutation(len(y))
-        rows = np.sort(order[: self.max_rows])
-        self.estimator_ = clone(self.estimator).fit(X.iloc[rows], np.asarray(y)[rows])
-        if hasattr(self.estimator_, "classes_"):
-            self.classes_ = self.estimator_.classes_
-            self.predict_proba = self.estimator_.predict_proba
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """What the model predicts."""
-        return self.estimator_.predict(X)
-
-
 # -- one model, judged once -----------------------------------------------------------------------
 
 
@@ -368,16 +334,23 @@ def fitted_and_judged(
     than. A fit with checkpoints (``files``) is not kept if it is stopped: it goes on later.
     """
     n_rows = len(problem.y)
-    rivals = quick(rivals, problem, seed)
     own = {name: learner} if full is None else {name: learner, FULL: full}
     n_fits = (len(own) + len(rivals)) * len(splits) + 1
     with console.progress(n_fits, "preparing") as step:
-        trial = Trial(problem, splits, seed, step=step)
+        trial = Trial(problem, splits, seed, step=step, few=rivals)
         if trial.keeps_parts:
             trial.run(rivals)
         first = trial.held_out() if trial.keeps_parts else first_look(problem, rivals, seed)
         if first is not None:
-            console.meanwhile(_first_numbers(first))
+            rare, what = first.rare is not None, "explained" if first.classes is None else "right"
+            shown = [
+                f"{one.name} area {one.get('auc').value:.2f}"
+                if rare
+                else f"{one.name} {rough(max(one.main.value, 0.0))} {what}"
+                for one in map(first.score, first.models)
+            ]
+            said = f"First numbers ({len(first.y):,} rows held out): {', '.join(shown)}."
+            console.meanwhile(said)  # for who waits for the flock
         step(f"{name}, on all {n_rows:,} rows")
         started = time.perf_counter()
         model, stopped = _fitted(problem, learner, seed, files and files[-1])
@@ -411,14 +384,3 @@ def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -
     # What a search has held refers to itself: it would be kept while the parts are prepared.
     gc.collect()
     return model, any(str(one.message).startswith("Interrupted") for one in noticed)
-
-
-def _first_numbers(first: HeldOut) -> str:
-    """What simple models reach, for who waits for the flock."""
-    scores = [first.score(one) for one in first.models]
-    if first.rare is not None:
-        shown = [f"{one.name} area {one.get('auc').value:.2f}" for one in scores]
-    else:
-        what = "explained" if first.classes is None else "right"
-        shown = [f"{one.name} {rough(max(one.main.value, 0.0))} {what}" for one in scores]
-    return f"First numbers ({len(first.y):,} rows held out): {', '.join(shown)}."

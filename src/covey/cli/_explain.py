@@ -7,11 +7,7 @@ from typing import Any
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
-EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey fit wine.csv --target cultivar --effort fast",
-    "covey explain flock.covey wine.csv --row 17 --html card.html",
-)
+EXAMPLE = (*options.FITTED, "covey explain flock.covey wine.csv --row 17 --html card.html")
 
 
 def explain(

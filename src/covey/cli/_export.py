@@ -5,11 +5,7 @@ from __future__ import annotations
 from covey.cli import _options as options
 from covey.cli._console import Console
 
-EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey fit wine.csv --target cultivar --effort fast",
-    "covey export flock.covey --onnx flock.onnx",
-)
+EXAMPLE = (*options.FITTED, "covey export flock.covey --onnx flock.onnx")
 
 
 def export(

@@ -16,8 +16,7 @@ from covey.cli._console import CommandError, Console
 _SIMPLE = {"max_members": 3, "max_features": 5}
 
 EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey fit wine.csv --target cultivar --effort fast",
+    *options.FITTED,
     "covey fit wine.csv --target cultivar --effort fast --simple",
     "covey fit wine.csv --target cultivar --linear",
     "covey fit wine.csv --target cultivar --effort fast --engine dask",

@@ -118,7 +118,7 @@ class PreparedRows:
         self.table = with_floats(problem.take(rows), problem.kinds, problem.formats)
 
     @cached_property
-    def _prepared(self) -> tuple[TablePreparation, pd.DataFrame]:
+    def prepared(self) -> tuple[TablePreparation, pd.DataFrame]:
         preparation = TablePreparation(columns=self.problem.kinds, random_state=self.seed)
         return preparation, preparation.fit_transform(self.table, self.problem.y[self.rows])
 
@@ -152,7 +152,7 @@ class PreparedRows:
         if isinstance(estimator, Flock):
             estimator.set_params(categorical_features=problem.kinds).fit(self.table, y)
         else:
-            preparation, numbers = self._prepared
+            preparation, numbers = self.prepared
             model = Pipeline([("table", preparation), ("model", estimator.fit(numbers, y))])
         # The folds are of these rows alone; another fit of the model has other rows.
         estimator.set_params(**given)

@@ -20,8 +20,7 @@ _PROBABILITY = "probability_"
 _NEED_MORE = ("oracle", "k_of_n", "and", "or", "gate")
 
 EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey fit wine.csv --target cultivar --effort fast",
+    *options.FITTED,
     "covey predict flock.covey wine.csv --proba --out one.csv",
     "covey predict flock.covey wine.csv --out two.csv",
     "covey fuse one.csv two.csv --truth wine.csv --target cultivar --out fused.csv",

@@ -234,7 +234,13 @@ class Subjects:
 
 def repeated_subjects(problem: Problem) -> Subjects | None:
     """Find what divides the rows into subjects that a model would know again, if anything does."""
-    codes = dict(_coded(problem))
+    codes: dict[str, np.ndarray] = {}  # of columns whose values repeat; gaps are a value
+    for name, kind in problem.kinds.items():
+        if kind in ("number", "text"):
+            values = as_kind(problem.table[name], kind, problem.formats.get(name))
+            code = pd.factorize(values, use_na_sentinel=False)[0]
+            if 1 < code.max() + 1 <= len(code) / _FEWEST_ROWS_EACH:
+                codes[name] = code
     candidates = _by_ids(problem), _by_columns(problem, codes), _by_runs(problem, codes)
     tried = (_tried(problem, candidate) for candidate in chain.from_iterable(candidates))
     return next(filter(None, tried), None)
@@ -247,16 +253,6 @@ def _by_ids(problem: Problem) -> Iterator[Subjects]:
             rows = pd.factorize(problem.table[name].astype(str))[0]  # cells may hold lists
             if _FEWEST_SUBJECTS <= rows.max() + 1 <= len(rows) / _FEWEST_ROWS_EACH:
                 yield Subjects((name,), rows)
-
-
-def _coded(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
-    """The columns whose values repeat, as numbers; gaps are a value."""
-    for name, kind in problem.kinds.items():
-        if kind in ("number", "text"):
-            values = as_kind(problem.table[name], kind, problem.formats.get(name))
-            code = pd.factorize(values, use_na_sentinel=False)[0]
-            if 1 < code.max() + 1 <= len(code) / _FEWEST_ROWS_EACH:
-                yield name, code
 
 
 def _joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:

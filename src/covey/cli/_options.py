@@ -8,6 +8,10 @@ import typer
 PART = "::"
 
 
+# What comes before an example that needs a model.
+FITTED = "covey demo --table wine.csv", "covey fit wine.csv --target cultivar --effort fast"
+
+
 def example(*lines: str) -> str:
     """Lines to type in an empty folder, one after another, for the end of a command's help."""
     return "\b\nTry it:\n" + "\n".join(f"  {line}" for line in lines)

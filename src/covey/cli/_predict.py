@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 _TOP_REASONS = 3
 
 EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey fit wine.csv --target cultivar --effort fast",
+    *options.FITTED,
     "covey predict flock.covey wine.csv --proba --explain --out answers.csv",
 )
 
@@ -122,8 +121,8 @@ def _check_promises(
             raise CommandError(f"{name} must be a share between 0 and 1, got {share:g}.")
         if not hasattr(model, "calibration_"):
             raise CommandError(
-                f"{name}: the model was fitted without rows held out (--effort fast, --engine "
-                "dask, or an older covey); fit it again with --effort balanced."
+                f"{name}: the model was fitted without rows held out (in Python, or it was "
+                "stopped); fit it again with covey fit."
             )
     if level is not None and classes:
         always = model.calibration_.always_in_sets(level, model.classes_)
@@ -204,7 +203,11 @@ def predictions(
         if first:
             made["decided_by"] = [one.get("name", f"member {one['member']}") for one in first]
             made["weight"] = [round(one["weight"], 4) for one in first]
-            made["member_predicts"] = [one["prediction"] for one in first]
+            # What lies beyond all that was seen is no prediction.
+            made["member_predicts"] = [
+                None if record.get("cancelling") else record["members"][0]["prediction"]
+                for record in records
+            ]
         if "gate_share" in records[0]:
             made["gate_share"] = [round(record["gate_share"], 4) for record in records]
     return pd.DataFrame(made)

@@ -137,7 +137,13 @@ def read_problem(
         )
     distinct = table[target].drop_duplicates()
     regression = is_regression(distinct, len(table), target, task, console.note)
-    y = as_target(table[target], regression)
+    values = table[target]
+    if regression:
+        y = values.to_numpy(dtype=np.float64)
+    elif _is_whole(values):
+        y = values.to_numpy(dtype=np.int64)
+    else:
+        y = np.array(values.astype(str).tolist())
     left = {target, *(drop or []), *(grouped if len(grouped) == 1 else [])}
     dated = time is not None and time not in left and kind_of(table[time]).kind == "date"
     left = left if dated else {*left, time}
@@ -326,15 +332,6 @@ def is_regression(
             f"{', or --task numbers for regression' if numeric else ''}."
         )
     return False
-
-
-def as_target(values: pd.Series, regression: bool) -> np.ndarray:
-    """A target as floats, or as labels: whole numbers or text."""
-    if regression:
-        return values.to_numpy(dtype=np.float64)
-    if _is_whole(values):
-        return values.to_numpy(dtype=np.int64)
-    return np.array(values.astype(str).tolist())
 
 
 def _is_numeric(values: pd.Series) -> bool:

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
     from covey.evaluation import Evaluation
 
-EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey fit wine.csv --target cultivar --effort fast",
-    "covey report flock.covey wine.csv --out report.html",
-)
+EXAMPLE = (*options.FITTED, "covey report flock.covey wine.csv --out report.html")
 
 
 def report(

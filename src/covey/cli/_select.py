@@ -62,10 +62,9 @@ def selected_columns(
 
     from covey import SubsetEnsembleClassifier, SubsetEnsembleRegressor, SubsetSelector
     from covey.cli._fitting import PreparedRows, flock
-    from covey.tables import TablePreparation
 
-    preparation = TablePreparation(columns=problem.kinds, random_state=seed)
-    numbers = preparation.fit_transform(problem.table, problem.y)
+    prepared = PreparedRows(problem, np.arange(len(problem.y)), seed)
+    preparation, numbers = prepared.prepared
     groups = {name: made for name, made in preparation.groups().items() if len(made) > 1}
     kind = SubsetEnsembleRegressor if problem.regression else SubsetEnsembleClassifier
     # As the selector does by default, with columns that are flipped together.
@@ -87,7 +86,7 @@ def selected_columns(
     names = list(dict.fromkeys(preparation.column_of_))
     frequency = selector.selection_frequency_
     chief = [int(np.flatnonzero(of == name)[np.argmax(frequency[of == name])]) for name in names]
-    model = PreparedRows(problem, np.arange(len(problem.y)), seed).fit(flock(problem, seed=seed))
+    model = prepared.fit(flock(problem, seed=seed))
     counts = dict(zip(model.importance_.columns, model.importance_.share.tolist(), strict=True))
     columns = [
         {

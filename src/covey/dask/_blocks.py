@@ -16,8 +16,7 @@ from covey._core.gating.gate import Parts, softmax_first
 from covey._core.losses import ValueLoss
 from covey._core.quantiles import WeightedRows
 from covey._core.random import Purpose, UniformRows
-from covey._core.search.block import Kind, SearchBlock
-from covey._core.search.targets import ClassTarget, ValueTarget
+from covey._core.search.block import ClassTarget, Kind, SearchBlock, ValueTarget
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey.dask._loading import LoadedRows
 from covey.dask._spill import SCRATCH, size_of

@@ -18,10 +18,9 @@ from covey._core.lbfgs import minimise
 from covey._core.losses import ValueLoss
 from covey._core.moments import moments_of_blocks
 from covey._core.quantiles import quantiles_by_sums
-from covey._core.search.block import Kind, SearchBlock
+from covey._core.search.block import ClassTarget, Kind, SearchBlock, ValueTarget
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Rung, folds_of_rows, sampled_rung
-from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._validation import check_sample_weight
 from covey.dask._blocks import GATE, LINEAR, TableBlock
 from covey.dask._lazy import check_columns
@@ -178,39 +177,31 @@ class DaskRows:
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
         """Some of the rows, in this process."""
-        parts = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
-        # Those to fit on of all blocks, then those held out.
-        sides = [(part, slice(0, part.n_fitted)) for part in parts]
-        if folds is None:
-            sides += [(part, slice(part.n_fitted, None)) for part in parts]
-        stack = vstack if self._table.is_sparse else np.concatenate
-        X = stack([part.X[rows] for part, rows in sides])
-        target, weight = (
-            np.concatenate([getattr(part, name)[rows] for part, rows in sides])
-            for name in ("target", "weight")
-        )
-        n_classes = len(self._labels)
+        X, target, weight, n_fitted = self._sampled(n_rows, seed, holds_out=folds is None)
 
         def target_of(rows: slice) -> ClassTarget | ValueTarget:
             if self.classes is None:
                 return ValueTarget(target[rows], self._loss)
-            return ClassTarget(target[rows], n_classes)
+            return ClassTarget(target[rows], len(self._labels))
 
-        n_fitted = sum(part.n_fitted for part in parts)
         return sampled_rung(X, target_of, weight, n_fitted, factor, folds=folds)
 
     def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
         """About so many rows X with their y and weights, in this process."""
-        found = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
+        X, target, weight, _ = self._sampled(n_rows, seed, holds_out=False)
+        return X, target if self.classes is None else self.classes[target], weight
+
+    def _sampled(self, n_rows: int, seed: int, *, holds_out: bool) -> tuple[Any, Any, Any, int]:
+        """Some rows X, their targets and weights; first those to fit on, counted last."""
+        parts = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
+        sides = [(part, slice(0, part.n_fitted)) for part in parts]
+        if holds_out:
+            sides += [(part, slice(part.n_fitted, None)) for part in parts]
         stack = vstack if self._table.is_sparse else np.concatenate
-        X = stack([part.X[: part.n_fitted] for part in found])
-        target, weight = (
-            np.concatenate([getattr(part, name)[: part.n_fitted] for part in found])
-            for name in ("target", "weight")
-        )
-        if self.classes is not None:
-            return X, self.classes[target], weight
-        return X, target, weight
+        X = stack([part.X[rows] for part, rows in sides])
+        target = np.concatenate([part.target[rows] for part, rows in sides])
+        weight = np.concatenate([part.weight[rows] for part, rows in sides])
+        return X, target, weight, sum(part.n_fitted for part in parts)
 
     # -- training --------------------------------------------------------------------------
 

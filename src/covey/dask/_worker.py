@@ -196,11 +196,6 @@ async def reduce_blocks(request: Request, dask_worker: Any) -> dict[int, tuple[s
     return {number: outcome for part in parts for number, outcome in part.items()}
 
 
-def reduce_in_this_process(request: Request) -> dict[int, tuple[str, Any]]:
-    """The same for the blocks that are kept in this process."""
-    return _store(THIS_PROCESS).reduced(request, request.blocks.get(THIS_PROCESS, []))
-
-
 def finish(fit: str) -> None:
     """Drop all blocks of a fit, also those that are loaded later."""
     _FINISHED.append(fit)
@@ -239,7 +234,7 @@ class LocalBlocks:
 
     def reduce(self, request: Request) -> dict[int, tuple[str, Any]]:
         """Carry out a request: the outcomes, by the number of the block."""
-        return reduce_in_this_process(request)
+        return _store(THIS_PROCESS).reduced(request, request.blocks.get(THIS_PROCESS, []))
 
     def show(self, part: str, number: int, fit: str) -> None:
         """There is no dashboard."""

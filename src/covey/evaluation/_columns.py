@@ -15,7 +15,7 @@ from covey._number_words import cell, day, digits_of, listed, percent, quoted, r
 from covey.evaluation._held_out import HeldOut, plain_label
 from covey.evaluation._record import Column, Effect, Part, Remark
 from covey.inspection import column_effect, column_importance
-from covey.inspection._effects import ColumnEffect
+from covey.inspection._effects import ColumnEffect, _as_days
 from covey.inspection._importance import Importance
 from covey.tables._kinds import as_frame, as_kind, kind_of, look
 
@@ -54,7 +54,8 @@ class Table:
             column = self.frame.iloc[:, position]
             found = kind_of(column)
             values = None if found.kind == "nested" else as_kind(column, found.kind, found.form)
-            values = _as_days(values) if found.kind == "date" else values
+            if found.kind == "date":
+                values = type(column)(_as_days(values), index=column.index)
             self._values[position] = found.kind, values
         return self._values[position]
 
@@ -211,21 +212,6 @@ def _output(found: ColumnEffect, held_out: HeldOut | None) -> int:
     if len(found.classes) > 2:
         return int(found.spread.argmax())
     return 0 if found.rate is not None and found.rate[0] < found.rate[1] else 1
-
-
-def _as_days(values: pd.Series) -> pd.Series:
-    """Dates as days since 1970; NaN where there is none."""
-    import pandas as pd
-
-    if not pd.api.types.is_datetime64_any_dtype(values.dtype):
-        try:
-            values = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")
-        except (TypeError, ValueError, OverflowError):
-            return pd.Series(np.full(len(values), np.nan), index=values.index)
-    if getattr(values.dt, "tz", None) is not None:
-        values = values.dt.tz_convert("UTC").dt.tz_localize(None)
-    since = (values - pd.Timestamp(0)).dt.total_seconds() / 86_400
-    return pd.Series(since.to_numpy(np.float64), index=values.index)
 
 
 # -- where errors are more frequent, or larger -------------------------------------------------

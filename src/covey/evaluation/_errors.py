@@ -14,13 +14,12 @@ from covey.evaluation._columns import Table, quarters
 from covey.evaluation._held_out import HeldOut, plain_label
 from covey.evaluation._record import Bin, Sureness, Threshold, WrongRow
 from covey.inspection import contributions
+from covey.inspection._ranking import threshold_curve
 
 # From what chance on an answer counts as sure, unless nearly all or hardly any rows are.
 _SURE, _LEAST_SHARE = 0.9, 0.05
 # The share of numbers that "nine of ten" stands for, wherever it is said.
 _NINE_OF_TEN = 0.9
-# Thresholds are even steps, and quantiles of the probabilities.
-_STEPS, _QUANTILES = 50, 100
 # How many classes have a threshold, those with the most rows.
 _MOST_CLASSES = 20
 # Alarms are counted at this many for each row of a rare class.
@@ -105,7 +104,7 @@ def thresholds(held_out: HeldOut, decision: Any = None) -> list[Threshold]:
     The class that a reader looks out for comes first: the rare one, or the rarest. ``decision`` is
     how the model decides, if not for the most probable class.
     """
-    sizes = np.bincount(held_out.codes[held_out.codes >= 0], minlength=len(held_out.classes))
+    sizes = held_out.confusion.sum(axis=1)
     shown = [int(k) for k in np.argsort(-sizes, kind="stable") if 0 < sizes[k] < len(held_out.y)]
     if not shown:
         return []
@@ -125,22 +124,17 @@ def thresholds(held_out: HeldOut, decision: Any = None) -> list[Threshold]:
 
 
 def _threshold(label: Any, scores: np.ndarray, is_class: np.ndarray, chosen: float) -> Threshold:
-    wanted = np.append(
-        np.linspace(0.0, 1.0, _STEPS + 1), np.quantile(scores, np.linspace(0, 1, _QUANTILES + 1))
-    )
-    at = np.unique(np.round(np.clip(np.append(wanted, chosen), 0.0, 1.0), 4))
-    own, others = np.sort(scores[is_class]), np.sort(scores[~is_class])
-    found, false = (len(some) - np.searchsorted(some, at) for some in (own, others))
-    alarms = int(np.argmin(np.abs(found + false - _ALARMS_A_ROW * len(own))))
+    every = threshold_curve(is_class, scores, True).thresholds
+    curve = threshold_curve(is_class, scores, True, np.union1d(every, np.round(chosen, 4)))
     return Threshold(
         label,
-        len(own),
-        len(others),
-        at.tolist(),
-        found.tolist(),
-        false.tolist(),
-        int(np.argmin(np.abs(at - chosen))),
-        alarms,
+        curve.n_class,
+        curve.n_rows - curve.n_class,
+        curve.thresholds.tolist(),
+        curve.found.tolist(),
+        (curve.alarms - curve.found).tolist(),
+        int(np.argmin(np.abs(curve.thresholds - chosen))),
+        int(np.argmin(np.abs(curve.alarms - _ALARMS_A_ROW * curve.n_class))),
     )
 
 

@@ -28,14 +28,6 @@ LEAST_PROBABILITY = 1e-15
 _SEEN = 0.0005
 
 
-def log_losses(classes: np.ndarray, probabilities: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The log-loss of each row; a class that is not known has no probability."""
-    known = np.flatnonzero(np.isin(y, classes))
-    of_truth = np.zeros(len(y))
-    of_truth[known] = probabilities[known, np.searchsorted(classes, y[known])]
-    return -np.log(np.clip(of_truth, LEAST_PROBABILITY, 1.0))
-
-
 @dataclass(frozen=True, eq=False)
 class Predicted:
     """What a model predicts of rows that it was fitted without.
@@ -163,7 +155,7 @@ class HeldOut:
         """The position of the class that is rare, if one is."""
         if self.classes is None:
             return None
-        return rare_class(np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes)))
+        return rare_class(self.confusion.sum(axis=1))
 
     @cached_property
     def confusion(self) -> np.ndarray:
@@ -201,7 +193,9 @@ class HeldOut:
         found = {"accuracy": (self.classes[predictions.argmax(axis=1)] == self.y).astype(float)}
         if not model.knows_probabilities:
             return found
-        found["log_loss"] = log_losses(self.classes, predictions, self.y)
+        # A class that is not known has no probability.
+        of_truth = np.where(self.codes < 0, 0.0, predictions[np.arange(len(self.y)), self.codes])
+        found["log_loss"] = -np.log(np.clip(of_truth, LEAST_PROBABILITY, 1.0))
         truth = self.codes[:, None] == np.arange(len(self.classes))
         found["brier"] = ((predictions - truth) ** 2).sum(axis=1)
         areas = [
@@ -242,7 +236,7 @@ class HeldOut:
         if measure == "auc":
             if value > 1 - 1e-12 or value < 1e-12:
                 # Rows that are all ranked alike have no variance to estimate the error from.
-                n_units = int(np.bincount(self.codes[self.codes >= 0]).min()) or 1
+                n_units = int(self.confusion.sum(axis=1).min()) or 1
                 return proportion_interval(round(value) * n_units, n_units)
             return Interval(value, max(0.0, low), min(1.0, high))
         return Interval(value, max(0.0, low), high)

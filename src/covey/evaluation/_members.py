@@ -39,7 +39,11 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
     if inputs.classes is None:
         truth, squares = y, (P.values[:, :, 0] - y[:, None]) ** 2
         scores = np.sqrt(means(squares))
-        of_row, groups = _by_quarter(np.asarray(flock.predict(seen), dtype=np.float64))
+        of_row, groups = np.zeros(len(y), dtype=np.intp), []
+        for low, high, rows in quarters(np.asarray(flock.predict(seen), dtype=np.float64)):
+            of_row[rows] = len(groups)
+            groups.append(range_words(low, high))
+        groups = groups or ["all"]
     else:
         codes = np.searchsorted(inputs.classes, y)
         truth, groups = P.classes[codes], [str(label) for label in inputs.classes]
@@ -47,8 +51,9 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
         of_row = np.asarray(flock.predict_proba(seen)).argmax(axis=1)
     present = np.flatnonzero(np.bincount(of_row, minlength=len(groups)))[:_MOST_GROUPS]
     decides = np.stack([importance[of_row == one].mean(axis=0) for one in present], axis=1)
-    weights = strength(inputs, seen, n_members)
     support = _support(inputs, n_members)
+    weights = _sizes(inputs, seen, n_members, support)
+    weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     fuser, whole = flock.fuser_, n_members > 1 and bool(available.all())
     measured = None
     if n_members > 1 and hasattr(fuser, "fuse_by"):
@@ -63,7 +68,7 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
     order = np.argsort(-np.round(share, 12), kind="stable")[:_MOST_MEMBERS]
     shown = []
     for k in order.tolist():
-        heaviest = () if weights is None else np.argsort(-weights[k], kind="stable")[:_MOST_NAMED]
+        heaviest = np.argsort(-weights[k], kind="stable")[:_MOST_NAMED]
         shown.append(
             Member(
                 str(P.names[k]),
@@ -90,14 +95,6 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
         measured and float(measured.lost_without_members),
         apart,
     )
-
-
-def _by_quarter(values: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    of_row, names = np.zeros(len(values), dtype=np.intp), []
-    for low, high, rows in quarters(values):
-        of_row[rows] = len(names)
-        names.append(range_words(low, high))
-    return of_row, names or ["all"]
 
 
 def _fusion(flock: Any) -> str:
@@ -136,20 +133,11 @@ def _support(inputs: Inputs, n_members: int) -> np.ndarray | None:
 # -- how much each feature moves each member ---------------------------------------------------
 
 
-def strength(inputs: Inputs, seen: Any, n_members: int) -> np.ndarray | None:
-    """The weight of each feature in each member, (n_members, n_features); None if not known.
+def _sizes(inputs: Inputs, seen: Any, n_members: int, support: np.ndarray | None) -> np.ndarray:
+    """The weight of each feature in each member, (n_members, n_features); 0 where not known.
 
-    The weights of a member sum to one. Of linear members they are by how far one standard
-    deviation of a feature moves the outputs.
+    Of linear members it is by how far one standard deviation of a feature moves the outputs.
     """
-    size = _sizes(inputs, seen, n_members)
-    if size is None or not size.any():
-        return None
-    total = size.sum(axis=1, keepdims=True)
-    return np.divide(size, total, out=np.zeros_like(size), where=total > 0)
-
-
-def _sizes(inputs: Inputs, seen: Any, n_members: int) -> np.ndarray | None:
     flock, n_features = inputs.flock, len(inputs.features)
     # The paper's rivals have one shape of coefficients only.
     coef = getattr(flock, "member_coef_", getattr(flock, "coef_", None))
@@ -163,7 +151,7 @@ def _sizes(inputs: Inputs, seen: Any, n_members: int) -> np.ndarray | None:
         return _of_linear(coef * scale)
     if hasattr(getattr(flock, "model_", None), "member_sizes"):
         return flock.model_.member_sizes(flock)
-    size, support = np.zeros((n_members, n_features)), _support(inputs, n_members)
+    size = np.zeros((n_members, n_features))
     for k, member in enumerate(getattr(flock, "estimators_", ())):
         own = np.ones(n_features, bool) if support is None else support[k]
         importances = getattr(member, "feature_importances_", None)

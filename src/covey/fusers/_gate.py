@@ -37,7 +37,7 @@ from covey.fusers._predictions import Predictions
 if TYPE_CHECKING:
     from covey._core.journal import Journal
     from covey._core.search.assembly import FoundFlock
-    from covey._core.search.targets import ClassTarget, ValueTarget
+    from covey._core.search.block import ClassTarget, ValueTarget
 
 
 # The most iterations of the fits by which a penalty is chosen.

@@ -185,34 +185,6 @@ class ColumnEffect:
             return False
         return change * rate < 0 and abs(change) >= _COUNTS * abs(rate)
 
-    def sentence(self, output: int = 0, outcome: str = "y") -> str:
-        """What the data and the model say, where both point in different directions; else "".
-
-        ``outcome`` names what is predicted: a class in quotes, or the target.
-        """
-        if not self.differs(output):
-            return ""
-        change, rates = self.trend(output)[0], np.asarray(self.rates)
-        low, high = (float(end @ rates[:, output]) for end in self.ends(output))
-        way, against = ("rises", "falls") if high > low else ("falls", "rises")
-        by = _shown(abs(change), points=bool(self.classes))
-        name, first, last = one_line(self.column), *self._ends_words(output)
-        low_words, high_words = (_shown(rate, share=bool(self.classes)) for rate in (low, high))
-        if self.kind == "category":
-            more = "less" if high > low else "more"
-            return (
-                f"{outcome}: {low_words} for {name} {first} and {high_words} for {last}; among "
-                f"rows alike in the other columns, {last} has {by} {more} than {first}"
-            )
-        return (
-            f"{outcome} {way} with {name}, from {low_words} to {high_words}; among rows alike in "
-            f"the other columns it {against}, by {by}"
-        )
-
-    def _ends_words(self, output: int) -> tuple[str, str]:
-        low, high = (self.points[int(end.argmax())].label for end in self.ends(output))
-        return (f"'{low}'", f"'{high}'") if self.kind == "category" else (low, high)
-
     def to_dict(self) -> dict[str, Any]:
         """The effect as plain data, for JSON."""
         return asdict(self)
@@ -279,8 +251,8 @@ def column_effect(
     >>> effect = column_effect(model, X, "s1", y)
     >>> effect.kind, len(effect.points)
     ('number', 20)
-    >>> print(effect.sentence(outcome="progression"))
-    progression rises with s1, ...
+    >>> effect.differs()  # progression rises with s1, and falls among rows alike otherwise
+    True
     """
     if hasattr(X, "tocsr"):
         return None
@@ -629,9 +601,3 @@ def _as_days(values: Any) -> np.ndarray:
     times = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")
     days = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / 86_400
     return days.to_numpy(np.float64)
-
-
-def _shown(value: float, *, share: bool = False, points: bool = False) -> str:
-    if share:
-        return f"{value_words(float(f'{100 * value:.2g}'))} %"
-    return f"{value_words(float(f'{100 * value:.2g}'))} points" if points else value_words(value)

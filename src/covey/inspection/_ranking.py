@@ -7,13 +7,13 @@ All functions take the labels ``y`` (n,), the ``probabilities`` (n,) of one clas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covey._decisions import Decision, asked_decision
+from covey._decisions import Alarms, Decision
 from covey._intervals import (
     CONFIDENCE,
     Interval,
@@ -25,42 +25,6 @@ from covey._intervals import (
 
 # A curve has thresholds at even steps, and at quantiles of the probabilities.
 _STEPS, _QUANTILES = 50, 100
-_COUNTS = ("threshold", "n_alarms", "n_found", "n_class", "n_rows")
-
-
-@dataclass(frozen=True)
-class Alarms:
-    """The rows that are called a class: how many, and how many of them are right.
-
-    Attributes
-    ----------
-    threshold : float
-        A row is called the class if its probability is at least this.
-    n_alarms, n_found : float
-        How many rows are called the class, and how many of these are of it. They are whole
-        numbers but for rows with weights, and where rows of equal probability are called in part.
-    n_class, n_rows : float
-        How many rows are of the class, and how many there are.
-    found : Interval or None
-        The share of the rows of the class that is called, with its interval of 95 %.
-    right : Interval or None
-        The share of the alarms that is of the class; None without any alarm.
-    """
-
-    threshold: float
-    n_alarms: float
-    n_found: float
-    n_class: float
-    n_rows: float
-    found: Interval | None
-    right: Interval | None
-
-    def as_record(self) -> dict[str, Any]:
-        """As a dict of plain numbers, intervals as lists."""
-        record = asdict(self)
-        for name in ("found", "right"):
-            record[name] = None if record[name] is None else list(record[name])
-        return record
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,31 +279,6 @@ def measured(
         chosen = decision.codes(probabilities), probabilities.argmax(axis=1)
         cost, cost_without = (_mean_cost(costs[codes, one], weight, groups) for one in chosen)
     return replace(decision, alarms=alarms, cost=cost, cost_without=cost_without, source=source)
-
-
-def decision_of(record: dict[str, Any], classes: np.ndarray) -> Decision:
-    """The decision that `Decision.as_record` has written; ValueError or KeyError if it is none."""
-    kind, label = record["kind"], record["label"]
-    asked = record["asked"] if kind == "costs" else {label: record["asked"]}
-    decision = asked_decision(classes, **{kind: asked})
-    threshold = record["threshold"]
-    if (threshold is None) != (decision.code is None) or not 0 <= (threshold or 0) <= 1:
-        raise ValueError("threshold is none")
-    intervals = {
-        name: None if record[name] is None else Interval(*map(float, record[name]))
-        for name in ("cost", "cost_without")
-    }
-    alarms = record["alarms"]
-    if alarms is not None:
-        shares = {
-            name: None if alarms[name] is None else Interval(*map(float, alarms[name]))
-            for name in ("found", "right")
-        }
-        alarms = Alarms(**{name: float(alarms[name]) for name in _COUNTS}, **shares)
-    source = record["source"]
-    if source not in (None, "out of fold", "given rows"):
-        raise ValueError("source is none")
-    return replace(decision, threshold=threshold, alarms=alarms, source=source, **intervals)
 
 
 def _mean_cost(

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from covey._decisions import decided
-from covey._number_words import rough
+from covey._explanations import (
+    LEAST_TOLD,
+    answer_words,
+    deciders,
+    member_name,
+    others_matter,
+)
+from covey._number_words import listed, rough
 from covey._plain_words import one_line, reason_words, value_words
 from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
 from covey.inspection._contributions import reasons
@@ -20,9 +27,7 @@ _TOP, _MOST_CURVES = 5, 6
 # Rows held out of which a model was about as sure: so near in probability, and how many at least.
 _AS_SURE, _FEWEST_ROWS = 0.05, 20
 _LEVEL = 0.9
-# Members of less weight are not named.
-_LEAST_WEIGHT = 0.05
-# And pushes of less than this share of all together are not.
+# Pushes of less than this share of all together are not named.
 _LEAST_PUSH = 0.01
 
 
@@ -73,7 +78,7 @@ class RowCard:
     @property
     def answer(self) -> str:
         """What is predicted, in a few words."""
-        return _answer_words(self.record)
+        return answer_words(self.record)
 
     @property
     def sentence(self) -> str:
@@ -81,9 +86,9 @@ class RowCard:
         because, against = ([reason_words(one) for one in self.record[side]] for side in _SIDES)
         if not because and not against:
             return f"{self.answer}: nothing speaks for it or against it"
-        parts = [f"{self.answer}: mainly {_listed(because[:2])}" if because else self.answer]
+        parts = [f"{self.answer}: mainly {listed(because[:2])}" if because else self.answer]
         if against:
-            parts.append(f"against it: {_listed(against[:2])}")
+            parts.append(f"against it: {listed(against[:2])}")
         return "; ".join(parts)
 
     @property
@@ -99,24 +104,20 @@ class RowCard:
             low, high = map(value_words, sure["interval"])
             said.append(f"with {100 * sure['level']:.0f} % it is between {low} and {high}")
         if "classes" in sure and len(sure["classes"]) != 1:
-            labels = _listed([str(one) for one in sure["classes"]], "or") or "none of the classes"
+            labels = listed([str(one) for one in sure["classes"]], "or") or "none of the classes"
             said.append(f"with {100 * sure['level']:.0f} % it is {labels}")
         return "; ".join(said)
 
     @property
     def asked(self) -> str:
         """Who decided, as a sentence; empty of a model without members."""
-        members = [one for one in self.record.get("members", ()) if one["weight"] >= _LEAST_WEIGHT]
+        members = [one for one in self.record.get("members", ()) if one["weight"] >= LEAST_TOLD]
         if not members:
             return ""
-        if len(members) == 1 and members[0]["weight"] > 1 - _LEAST_WEIGHT:
-            return f"{_member_name(members[0])} alone"
-        return _listed(
-            [
-                f"{_member_name(one)} ({100 * one['weight']:.0f} %, says {_answer_words(one)})"
-                for one in members[:3]
-            ]
-        )
+        if len(members) == 1 and members[0]["weight"] > 1 - LEAST_TOLD:
+            return f"{member_name(members[0])} alone"
+        said, end = deciders(self.record, members[:3])
+        return listed(said) + end
 
     @property
     def would_change(self) -> str:
@@ -128,7 +129,7 @@ class RowCard:
             f"{value_words(one['value'])}"
             for one in self.change.changes
         ]
-        return f"with {_listed(words)} it would be {_answer_words(self.change.after)}"
+        return f"with {listed(words)} it would be {answer_words(self.change.after)}"
 
     def text(self) -> list[str]:
         """The card as lines for a terminal."""
@@ -138,9 +139,10 @@ class RowCard:
         rows += [
             (reason_words(one), words(one["push"])) for side in _SIDES for one in record[side]
         ]
-        rows += [("all other columns", words(record["other"]))]
+        if others_matter(record):
+            rows += [("all other columns", words(record["other"]))]
         rows += [("this row", words(whole, whole=True))]
-        width = min(50, max(len(name) for name, _ in rows))
+        width = min(70, max(len(name) for name, _ in rows))
         right = max(len(part) for _, part in rows)
         table = [f"  {name:{width}s}  {part:>{right}s}" for name, part in rows]
         said = [f"{head}: {sentence}." for head, sentence in self.in_short.items()]
@@ -282,19 +284,3 @@ def _unusual(asked: Row) -> list[str]:
         ):
             said.append(f"{name}: {value_words(value)} is a category that the model has not seen")
     return said
-
-
-def _answer_words(answer: dict[str, Any]) -> str:
-    """``91 % yes``, or a number."""
-    if "probability" in answer:
-        return f"{rough(answer['probability'])} {value_words(answer['prediction'])}"
-    return value_words(answer["prediction"])
-
-
-def _member_name(member: dict[str, Any]) -> str:
-    return str(member.get("name", f"member {member['member']}"))
-
-
-def _listed(words: list[str], last: str = "and") -> str:
-    """Words as a sentence lists them."""
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

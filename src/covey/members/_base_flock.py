@@ -20,9 +20,9 @@ from covey import __version__
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
+from covey._core.blocks import own_threads
 from covey._core.losses import ValueLoss
 from covey._core.quantiles import effective_weights
-from covey._core.threads import own_threads
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
 from covey._state import Array, Flags, Labels, Number, OrAbsent, Record, Where, Whole
@@ -532,6 +532,9 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             predicted, numbers by the squared difference.) The share is the first move over the sum
             of both: 0 where the gate gives every row the same weights, 1 where members are
             constant.
+
+            Of a regressor ``cancelling`` says whether a member that counts predicts what lies
+            beyond ``y_range_``: then they say what can be together only.
 
             Of members of several kinds (``members=``) each has a ``name`` and its ``kind`` too,
             and linear ones are numbered ``within`` their own flock; there is no ``gate_share``.

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from covey._blocks import take_rows
-from covey._core.threads import in_order
+from covey._core.blocks import in_order
 from covey._models import fit_member, fit_on_rows, weight_parameters
 from covey.members._linear_search import Progress, is_interactive
 from covey.members._member_kinds import LINEAR, Table, as_given, made, member_prediction, suits

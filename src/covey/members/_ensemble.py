@@ -19,7 +19,7 @@ from covey._blocks import as_table, in_blocks
 from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
-from covey._explanations import Explanations
+from covey._explanations import LEAST_TOLD, Explanations
 from covey._state import Array, Labels, OrAbsent, Record, Texts, Where, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
@@ -100,7 +100,7 @@ class Ensemble(ABC):
     _importance_of_columns: _Measured(Record(Importance)) = None
     y_range_: Where("_regresses", OrAbsent(Array("2")))
     # The most probable class is predicted, unless `decide` says otherwise.
-    decision_: Decision | None = None
+    decision_: Where("_classifies", OrAbsent(Record(Decision))) = None
 
     _classifies, _regresses = property(classifies), property(regresses)
 
@@ -354,6 +354,10 @@ class Ensemble(ABC):
         from covey.inspection import reasons
 
         why = reasons(self, X, top=top, background=background)
+        seen = getattr(getattr(self, "estimator_", self), "y_range_", None)
+        for record in decided if seen is not None else ():
+            told = [one["prediction"] for one in record["members"] if one["weight"] >= LEAST_TOLD]
+            record["cancelling"] = any(not seen[0] <= one <= seen[1] for one in told)
         return Explanations({**one, **other} for one, other in zip(why, decided, strict=True))
 
     def explain_fusion(self, X: Any, *, as_frame: bool = False) -> np.ndarray | DataFrame:

@@ -139,24 +139,18 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
 
     Even with ``agree=False`` neither method is the papers' own to the letter:
 
-    - *Co-training* in [1]_ adds the rows that any view is sure of to one set of labelled rows,
-      from which all views learn, the one that guessed too. Here each view has a set of its own,
-      and hands rows to the others: to all that have the row and no label for it; where several
-      views hand one over in a round, the surest is believed. A view that has learnt a row hands
-      it to no other, so that a view never learns its own guesses; a label once given stays.
-    - How many rows of each class a view labels follows ``n_per_round`` and the frequencies of
-      the classes; in [1]_ they are numbers that are given. Only rows count that seem to be of
-      the class more than of any other.
-    - The pool is filled in a random order that is drawn once, and is all rows by default.
-    - What is guessed weighs ``unlabeled_weight``; in [1]_ it weighs as much as a label.
+    - *Co-training*: each view has a set of labelled rows of its own and hands those that it is
+      sure of to the others that have the row and no label for it, never to itself; where several
+      hand one over in a round, the surest is believed, and a label once given stays. (In [1]_
+      all views learn from one set.) How many rows of each class follows ``n_per_round`` and the
+      frequencies of the classes; only rows count that seem to be of the class more than of any
+      other, and they weigh ``unlabeled_weight``. The pool, all rows by default, is filled in a
+      random order.
     - *Co-EM* has an unlabelled row once for each class, weighing as much as the class is
       probable by the mean of the other views; shares below 0.001 are left out. The views take
-      turns from the second to the last and the first; for two views this is the paper's order.
-    - Any classifier teaches, and where a view has several members, their mean; in the papers it
-      is naive Bayes. In the end the views are fused by ``fuser``.
-    - A pipeline's steps all get the weights, if they take any: a scaler that counts a soft
-      label like a row of its own would see another table.
-    - Labelled rows keep their labels.
+      turns from the second to the last and the first, as in the paper.
+    - Any classifier teaches, and where a view has several members, their mean. A pipeline's
+      steps all get the weights, if they take any. Labelled rows keep their labels.
 
     ``benchmarks/multiview/run.py`` measures what teaching gains over the views fused, with one
     label in ten: co-training gains where each view is good, and loses where one is poor;
@@ -274,7 +268,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         method = "supervised" if labelled.all() or self.method is None else self.method
         views.check_members(unfitted, method, sample_weight is not None, self.unlabeled_weight)
         if self.view_cost is not None:
-            checked_costs(self.view_cost, list(columns))
+            views.checked_costs(self.view_cost, list(columns))
         training = views.ViewTrainingSet(
             self,
             method,
@@ -545,7 +539,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
             check_number(float(level), "confidences", low=0, high=1)
         X, y = self._check_rows(X), np.asarray(y)
         check_consistent_length(X, y)
-        P, costs = self._all_predictions(X), checked_costs(self.view_cost, list(self.views_))
+        P, costs = self._all_predictions(X), views.checked_costs(self.view_cost, list(self.views_))
         cost, accuracy = np.empty((2, len(levels)))
         for number, level in enumerate(levels.tolist()):
             asked = self._views_asked(P, X, level)
@@ -562,7 +556,8 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         if self.view_cost is None:
             return has
         asked, unsure = np.zeros_like(has), np.ones(P.n_samples, dtype=bool)
-        for view in np.argsort(checked_costs(self.view_cost, list(self.views_)), kind="stable"):
+        costs = views.checked_costs(self.view_cost, list(self.views_))
+        for view in np.argsort(costs, kind="stable"):
             new = np.flatnonzero(unsure & has[:, view])
             if len(new):
                 asked[new, view] = True
@@ -573,28 +568,3 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     def _with_views(self, P: Predictions, asked: np.ndarray) -> Predictions:
         """The predictions of the members whose view is asked for a row."""
         return P.where(asked[:, self._owners()])
-
-
-def checked_costs(costs: Any, views: list[str]) -> np.ndarray:
-    """The cost of each view, (V,), by a mapping from names or one number a view."""
-    if isinstance(costs, Mapping):
-        strange = [name for name in costs if name not in views]
-        absent = [name for name in views if name not in costs]
-        if strange:
-            raise ValueError(
-                f"view_cost names the view {strange[0]!r}, which there is not; the views are "
-                f"{', '.join(map(repr, views))}."
-            )
-        if absent:
-            raise ValueError(f"view_cost has no cost of the view {absent[0]!r}; give one.")
-        costs = [costs[name] for name in views]
-    try:
-        found = np.asarray(costs, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != (len(views),) or not np.isfinite(found).all() or (found < 0).any():
-        raise ValueError(
-            f"view_cost must hold a number from 0 on for each of the {len(views)} views, got "
-            f"{costs!r}."
-        )
-    return found

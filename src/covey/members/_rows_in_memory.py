@@ -20,10 +20,9 @@ from covey._core.gating.gate import GatedObjective, GatedRows, ValueLikelihood
 from covey._core.lbfgs import minimise
 from covey._core.losses import ValueLoss, weighted_quantile
 from covey._core.moments import moments
-from covey._core.search.block import extremes
+from covey._core.search.block import ClassTarget, ValueTarget, extremes
 from covey._core.search.folds import ROWS_FOR_MEANS, RowSample, sampled_rows
 from covey._core.search.rows import Rung, SearchInMemory, SearchRows, in_blocks, sampled_rung
-from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
 from covey._folds import check_groups, make_folds

@@ -505,3 +505,31 @@ def split_labelled(
     if not folds:
         raise ValueError("cv holds out no labelled row from which to learn the fusion.")
     return folds
+
+
+# -- views that cost ----------------------------------------------------------------------------
+
+
+def checked_costs(costs: Any, views: list[str]) -> np.ndarray:
+    """The cost of each view, (V,), by a mapping from names or one number a view."""
+    if isinstance(costs, Mapping):
+        strange = [name for name in costs if name not in views]
+        absent = [name for name in views if name not in costs]
+        if strange:
+            raise ValueError(
+                f"view_cost names the view {strange[0]!r}, which there is not; the views are "
+                f"{', '.join(map(repr, views))}."
+            )
+        if absent:
+            raise ValueError(f"view_cost has no cost of the view {absent[0]!r}; give one.")
+        costs = [costs[name] for name in views]
+    try:
+        found = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (len(views),) or not np.isfinite(found).all() or (found < 0).any():
+        raise ValueError(
+            f"view_cost must hold a number from 0 on for each of the {len(views)} views, got "
+            f"{costs!r}."
+        )
+    return found

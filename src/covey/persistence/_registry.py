@@ -12,11 +12,10 @@ from typing import Any
 
 from covey._state import StateError
 from covey.evaluation import Evaluation
-from covey.inspection._ranking import decision_of
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._nodes import Node
 from covey.persistence._refusals import NotCoveredError
-from covey.persistence._writer import Writer, plain
+from covey.persistence._writer import Writer
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
 _DECLARED = {
@@ -90,14 +89,11 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
     written = {"kind": name, **format_of(name).write(model, out)}
-    known = vars(model)
-    if known.get("decision_") is not None:
-        written["decision"] = plain(known["decision_"].as_record())
     # What the command line keeps with a model: how good it is, and hashes of its rows.
-    if "evaluation_" in known:
-        written["evaluation"] = known["evaluation_"].to_json()
-    if "seen_" in known:
-        written["rows"] = out.array(known["seen_"], "unsigned")
+    if "evaluation_" in vars(model):
+        written["evaluation"] = model.evaluation_.to_json()
+    if "seen_" in vars(model):
+        written["rows"] = out.array(model.seen_, "unsigned")
     return written
 
 
@@ -109,8 +105,6 @@ def read_model(node: Node) -> Any:
             model = format_of(name).read(node)
         except StateError as error:
             node.refuse(error)
-        if node.has("decision"):
-            _read_decision(model, node)
         if node.has("evaluation"):
             known = node.plain("evaluation")
             node.check(isinstance(known, str), "evaluation", "is no text.")
@@ -121,11 +115,3 @@ def read_model(node: Node) -> Any:
         if node.has("rows"):
             model.seen_ = node.array("rows", (None,), "unsigned")
         return model
-
-
-def _read_decision(model: Any, node: Node) -> None:
-    """Set how a classifier makes classes of probabilities."""
-    try:
-        model.decision_ = decision_of(node.plain("decision"), model.classes_)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        node.check(False, "decision", "is none.")

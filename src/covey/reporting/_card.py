@@ -136,32 +136,22 @@ def _rows(known: Evaluation) -> str:
 def _header(model: Any, title: str, license: str | None, known: Evaluation) -> str:
     """The header in YAML, of which JSON's strings, numbers and lists are a part."""
     task = "tabular-classification" if known.task == "classes" else "tabular-regression"
-    lines = ["---", "library_name: covey", f"pipeline_tag: {task}"]
+    lines = ["library_name: covey", f"pipeline_tag: {task}"]
     if license is not None:
         lines.append(f"license: {json.dumps(one_line(license))}")
     lines.append('tags: ["covey", "sklearn", "ensemble"]')
     measures = {} if known.own is None else known.own.measures
-    measures = {name: m for name, m in measures.items() if np.isfinite(m.value)}
-    if measures:
-        lines += [
-            "model-index:",
-            f"- name: {json.dumps(title)}",
-            "  results:",
-            "  - task:",
-            f"      type: {task}",
-            "    dataset:",
-            "      type: tabular",
-            f"      name: {json.dumps(f'{known.n_held_out:,} {_rows(known)}'.split('.')[0])}",
-            "    metrics:",
-        ]
-    for name, (kind, shown) in _KINDS.items():
-        if name in measures:
-            lines += [
-                f"    - type: {kind}",
-                f"      name: {json.dumps(shown)}",
-                f"      value: {json.dumps(round(measures[name].value, 6))}",
-            ]
-    return "\n".join([*lines, "---"])
+    metrics = [
+        {"type": kind, "name": shown, "value": round(measures[name].value, 6)}
+        for name, (kind, shown) in _KINDS.items()
+        if name in measures and np.isfinite(measures[name].value)
+    ]
+    if metrics:
+        rows = f"{known.n_held_out:,} {_rows(known)}".split(".")[0]
+        data = {"type": "tabular", "name": rows}
+        results = [{"task": {"type": task}, "dataset": data, "metrics": metrics}]
+        lines.append(f"model-index: {json.dumps([{'name': title, 'results': results}])}")
+    return "\n".join(["---", *lines, "---"])
 
 
 def _columns(model: Any) -> str:

@@ -180,10 +180,9 @@ def dot_plot(
     key: str,
     dots: list[Dot],
     *,
-    title: str,
-    description: str,
     least: float = 0.0,
     show: Callable = percent,
+    **words: str,
 ) -> Markup:
     """Values with their intervals, one below the other; the axis ends within ``least`` and 1."""
     width, row, top = 464, 30, 8
@@ -206,7 +205,8 @@ def dot_plot(
         inside = max(d.value, axis[0])
         parts.append(dot(across(inside), y, 5 if emphasis else 4.5, d.kind, d.tip))
         parts.append(text(width - 2, y + 4, show(d.value), "value" + emphasis, "end"))
-    return svg(key, width, plane.bottom + 24, *parts, title=title, description=description)
+    words["description"] = described((d.name, show(d.value)) for d in dots)
+    return svg(key, width, plane.bottom + 24, *parts, **words)
 
 
 def scatter(
@@ -218,8 +218,7 @@ def scatter(
     y_name: str,
     diagonal: bool,
     tips: list[str],
-    title: str,
-    description: str,
+    **words: str,
 ) -> Markup:
     """Dots of two numbers; a dotted line where both are the same, or where the second is 0."""
     both = np.concatenate([x, y])
@@ -235,7 +234,7 @@ def scatter(
     ]
     parts += [plane.name_below(x_name, plane.bottom + 34), plane.name_left(y_name)]
     size = plane.right + 16, plane.bottom + 40
-    return svg(key, *size, *parts, title=title, description=description)
+    return svg(key, *size, *parts, **words)
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
@@ -255,8 +254,7 @@ def value_curve(
     name: str,
     ends: tuple[float, float],
     show: Callable,
-    title: str,
-    description: str,
+    **words: str,
 ) -> Markup:
     """A line over the values of a column, what the data have beside it, and where rows are.
 
@@ -296,7 +294,7 @@ def value_curve(
     first, last = plane.left + width_of(labels[0]), plane.right - width_of(labels[-1])
     if first + half < middle[0] < last - half:
         parts.append(text(middle[0], below, middle[1], "axis", "middle"))
-    return svg(key, width, plane.bottom + 46, *parts, title=title, description=description)
+    return svg(key, width, plane.bottom + 46, *parts, **words)
 
 
 def share_curve(
@@ -307,9 +305,7 @@ def share_curve(
     guess: tuple[tuple[float, float], tuple[float, float]],
     names: tuple[str, str],
     kind: str,
-    *,
-    title: str,
-    description: str,
+    **words: str,
 ) -> Markup:
     """A curve of two shares with a dot on it, and a dotted line for a guess.
 
@@ -326,10 +322,7 @@ def share_curve(
         dot(plane.across(here[0]), plane.up(here[1]), 6, "own halo moves"),
     ]
     drawn = tag("g", *parts, transform="translate(0 14)")
-    size, words = (
-        (plane.right + 14, plane.bottom + 50),
-        {"title": title, "description": description},
-    )
+    size = plane.right + 14, plane.bottom + 50
     return svg(key, *size, drawn, **words, class_=f"chart curve-{kind}")
 
 
@@ -341,7 +334,7 @@ def sparkline(shares: np.ndarray, own: int) -> Markup:
     return tag("svg", mark, curve, **size, class_="spark")
 
 
-def reliability(key: str, bins: list[Bin], *, title: str, description: str) -> Markup:
+def reliability(key: str, bins: list[Bin], **words: str) -> Markup:
     """How often it is so against the chance that was said, and below how many rows are where."""
     side, left, top, tall = 270, 52, 8, 66
     start = min(b.low for b in bins)
@@ -368,7 +361,7 @@ def reliability(key: str, bins: list[Bin], *, title: str, description: str) -> M
     parts += plane.columns(ticks(start, 1.0), percent, base + 16)
     parts.append(plane.name_below("chance that was said", base + 34))
     parts += [plane.name_left("so it was"), counts.name_left("rows")]
-    return svg(key, plane.right + 16, base + 40, *parts, title=title, description=description)
+    return svg(key, plane.right + 16, base + 40, *parts, **words)
 
 
 # -- bars ----------------------------------------------------------------------------------------
@@ -403,9 +396,8 @@ def bars(
     show: Callable[[float], str],
     ends: tuple[float, float] = (0.0, 1.0),
     zero: float = 0.0,
-    title: str,
-    description: str,
     width: float = 320,
+    **words: str,
 ) -> Markup:
     """Bars on one scale, each below its name and its remark.
 
@@ -431,7 +423,9 @@ def bars(
         parts.append(text(width, y + 26, show(item.value), "label strong", "end"))
         if zero > ends[0]:
             parts.append(line(start, y + 15, start, y + 29, "rule"))
-    return svg(key, width, plane.bottom, *parts, title=title, description=description)
+    shown = ((one.name, ", ".join(filter(None, (show(one.value), one.note)))) for one in items)
+    words.setdefault("description", described(shown))
+    return svg(key, width, plane.bottom, *parts, **words)
 
 
 # -- maps ----------------------------------------------------------------------------------------
@@ -443,14 +437,13 @@ def heat_map(
     rows: list[str],
     columns: list[str],
     *,
-    title: str,
-    description: str,
     cell: tuple[float, float] = (22, 22),
     shown: Callable[[int, int], str] | None = None,
     tip: Callable[[int, int], str] | None = None,
     highest: float | None = None,
     legend: tuple[str, str] | None = None,
     longest: float = 120,
+    **words: str,
 ) -> Markup:
     """Numbers as shades of the accent color; they are not negative, and NaN is left empty.
 
@@ -484,19 +477,19 @@ def heat_map(
             inside = x + 0.75, middle - down / 2 + 0.75, across - 1.5, down - 1.5
             about = None if tip is None else tip(row, column)
             parts.append(box(*inside, "cell", about, fill_opacity=_opacity(shade)))
-            if shown is not None and (words := shown(row, column)):
+            if shown is not None and (written := shown(row, column)):
                 class_ = "in-cell over" if shade >= 0.8 else "in-cell"
-                parts.append(text(x + across / 2, middle + 4, words, class_, "middle"))
+                parts.append(text(x + across / 2, middle + 4, written, class_, "middle"))
     if legend is not None:
         start = left + width_of(legend[0]) + 6
         for step in range(5):
             shade = _opacity((step + 0.3) / 4.3)
             parts.append(box(start + 16 * step, bottom + 14, 15, 10, "cell", fill_opacity=shade))
-        for x, words in zip((left, start + 86), legend, strict=True):
-            parts.append(text(x, bottom + 23, words, "axis"))
+        for x, end in zip((left, start + 86), legend, strict=True):
+            parts.append(text(x, bottom + 23, end, "axis"))
         bottom += 28
         width = max(width, start + 92 + width_of(legend[1]))
-    return svg(key, width, bottom + 4, *parts, title=title, description=description)
+    return svg(key, width, bottom + 4, *parts, **words)
 
 
 def readable(shade: float) -> float:

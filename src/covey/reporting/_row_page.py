@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from covey import __version__
+from covey._explanations import others_matter
 from covey._number_words import rough
 from covey._plain_words import reason_words, value_words
 from covey._templates import Markup, environment
@@ -15,10 +16,6 @@ from covey.inspection._changes import Curve
 from covey.inspection._row_card import RowCard
 from covey.reporting._drawing import Bar, bars, sparkline
 from covey.reporting._report import Report
-from covey.reporting._words import described
-
-# Less than this share of the others is no bar.
-_LEAST_OTHER = 1e-3
 
 
 def build_row_page(card: RowCard, *, title: str = "", target: str | None = None) -> Report:
@@ -76,7 +73,7 @@ def _bars(card: RowCard) -> Markup | None:
     record = card.record
     parts = [Bar(reason_words(one), one["push"]) for one in record["because"] + record["against"]]
     parts.sort(key=lambda one: -abs(one.value))
-    if abs(record["other"]) > _LEAST_OTHER * sum(abs(one.value) for one in parts):
+    if others_matter(record):
         parts.append(Bar("all other columns", record["other"]))
     most = max((abs(one.value) for one in parts), default=0.0)
     return parts and bars(
@@ -86,7 +83,6 @@ def _bars(card: RowCard) -> Markup | None:
         ends=(-most, most),
         width=440,
         title="What each column adds or takes away",
-        description=described((one.name, card.part_words(one.value)) for one in parts),
     )
 
 

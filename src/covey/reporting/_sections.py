@@ -142,7 +142,6 @@ def errors(one: Evaluation) -> dict | None:
         items,
         show=rough,
         title="How many rows of each class are found",
-        description=described((item.name, f"{rough(item.value)}, {item.note}") for item in items),
     )
     return {
         "drawing": drawing,
@@ -193,7 +192,6 @@ def off(one: Evaluation) -> dict | None:
         show=number,
         ends=(0.0, max(item.value for item in items)),
         title="How far off predictions are on average, by the true value",
-        description=described((item.name, number(item.value)) for item in items),
     )
     return {"plots": plots, "by_range": by_range, "parts": _parts(one), "sure": one.sureness}
 
@@ -216,7 +214,6 @@ def _parts(one: Evaluation) -> Markup | None:
         show=show,
         ends=(0.0, highest),
         title="Where rows are worse than elsewhere",
-        description=described((item.name, f"{show(item.value)}, {item.note}") for item in items),
     )
 
 
@@ -292,7 +289,6 @@ def wrong(one: Evaluation) -> dict | None:
             ends=(-highest, highest),
             show=show,
             title=f"What moved the answer for row {row.row}",
-            description=described((words, show(push)) for words, push in row.pushes),
         )
         cards.append((row, drawing))
     return {"cards": cards, "judged": one.split != "new rows"}
@@ -369,13 +365,12 @@ def scores(one: Evaluation) -> dict | None:
         title="This model and what it is compared with",
         least=least,
         show=show,
-        description=described((d.name, show(d.value)) for d in dots),
     )
     rows = [
         [
             name_cell(score.name),
             *(
-                Cell(sentences.score_text(score, m), _sortable(score.get(m).value))
+                Cell(sentences.score_text(score, m), number_cell(score.get(m).value).by)
                 for m in measures
             ),
             number_cell(score.seconds),
@@ -386,37 +381,28 @@ def scores(one: Evaluation) -> dict | None:
     return {"drawing": drawing, "heads": heads, "rows": rows}
 
 
-def _sortable(value: float) -> float:
-    return value if math.isfinite(value) else -1e300
-
-
 def members(one: Evaluation) -> dict | None:
     """Who the members are, what they look at, and who decides where."""
     found = one.members
     if found is None:
         return None
-    shown, show = found.shown, percent if one.task == "classes" else number
-    kinds = len({member.kind for member in shown}) > 1
-    supported = any(member.n_columns is not None for member in shown)
-    rows = [
-        [
-            name_cell(member.name, 26),
-            *([member.kind] if kinds else []),
-            number_cell(member.share, percent),
-            number_cell(member.score, show),
-            *([number_cell(member.n_columns)] if supported else []),
-            Markup(", ").join(name(column, 22) for column, _ in member.looks_at[:_MOST_LOOKED_AT]),
-        ]
-        for member in shown
-    ]
-    heads = [
-        "Member",
-        *(["Kind"] if kinds else []),
-        "Decides",
-        "Right alone" if one.task == "classes" else "RMSE alone",
-        *(["Features"] if supported else []),
-        "Looks most at",
-    ]
+    shown, names = found.shown, [member.name for member in found.shown]
+    alone, show = ("Right alone", percent) if one.task == "classes" else ("RMSE alone", number)
+    cells = {
+        "Member": [name_cell(name, 26) for name in names],
+        "Kind": [m.kind for m in shown],
+        "Decides": [number_cell(m.share, percent) for m in shown],
+        alone: [number_cell(m.score, show) for m in shown],
+        "Features": [number_cell(m.n_columns) for m in shown],
+        "Looks most at": [
+            Markup(", ").join(name(column, 22) for column, _ in m.looks_at[:_MOST_LOOKED_AT])
+            for m in shown
+        ],
+    }
+    if len(set(cells["Kind"])) == 1:
+        del cells["Kind"]
+    if all(m.n_columns is None for m in shown):
+        del cells["Features"]
     decides = None
     if not found.evenly and len(found.groups) > 1:
         shares = np.array([member.decides for member in shown])
@@ -424,7 +410,7 @@ def members(one: Evaluation) -> dict | None:
             decides = _map(
                 "decides-map",
                 shares,
-                [m.name for m in shown],
+                names,
                 found.groups,
                 "How much each member decides, by what is predicted",
                 "of the decision",
@@ -439,16 +425,16 @@ def members(one: Evaluation) -> dict | None:
         looks_at = _map(
             "looks-at-map",
             np.array(table),
-            [m.name for m in shown],
+            names,
             features,
             "How much weight each member gives to each feature",
             "of its weight",
         )
     return {
-        "rows": rows,
-        "heads": heads,
+        "rows": list(zip(*cells.values(), strict=True)),
+        "heads": list(cells),
         "numeric": [
-            k for k, head in enumerate(heads) if head not in ("Member", "Kind", "Looks most at")
+            k for k, head in enumerate(cells) if head not in ("Member", "Kind", "Looks most at")
         ],
         "found": found,
         "decides": decides,

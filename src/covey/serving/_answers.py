@@ -79,8 +79,8 @@ class Answers:
         if level is not None and not hasattr(estimator, "calibration_"):
             raise HTTPException(
                 422,
-                "level: the model does not know how far off it is; leave level out, or fit the "
-                "model again with --effort balanced.",
+                "level: the model does not know how far off it is; leave level out, or fit a "
+                "flock with covey fit.",
             )
         numbers = self.frame(rows)
         values = (
@@ -116,8 +116,11 @@ class Answers:
         """Return for each row the answer, what moved it, and who decided."""
         told = self._model.explain(self.frame(rows), top=top, max_members=_MOST_MEMBERS)
         parts = ("baseline", "because", "against", "other", "members")
+        # Members that only together say what can be are no answers of their own.
+        without = {"members": []}
         return [
             {"answer": answer, **{name: record[name] for name in parts}}
+            | (without if record.get("cancelling") else {})
             for answer, record in zip(self.predict(rows, level), told, strict=True)
         ]
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from covey._core.algorithm1.step import COOLING, FlipProposals, beats, metropolis
+from covey._core.algorithm1.trainer import COOLING, FlipProposals, beats, metropolis
 from covey._core.random import Purpose, UniformRows
 
 

@@ -84,9 +84,20 @@ def literal_run(X, y, settings, eta, *, n_members, p_lambda, weight=None, run=0,
     )
 
 
-@pytest.mark.parametrize("p_lambda", [0.0, 0.01, 0.3])
-@pytest.mark.parametrize("n_classes", [2, 7])
-@pytest.mark.parametrize(("weighted", "penalty"), [(False, 0.0), (True, 0.0), (True, 0.002)])
+@pytest.mark.parametrize(
+    ("p_lambda", "n_classes", "weighted", "penalty"),
+    [  # every two of them together
+        (0.0, 2, False, 0.0),
+        (0.0, 7, True, 0.0),
+        (0.0, 2, True, 0.002),
+        (0.01, 7, False, 0.0),
+        (0.01, 2, True, 0.0),
+        (0.01, 7, True, 0.002),
+        (0.3, 2, False, 0.0),
+        (0.3, 2, True, 0.0),
+        (0.3, 7, True, 0.002),
+    ],
+)
 def test_trainer_follows_the_printed_algorithm_step_by_step(
     p_lambda, n_classes, weighted, penalty
 ):

@@ -6,8 +6,7 @@ from scipy import sparse
 from covey._checkpoint import Journal
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
-from covey._core.algorithm1.step import Step
-from covey._core.algorithm1.trainer import StackTrainer, reweigh
+from covey._core.algorithm1.trainer import StackTrainer, Step, reweigh
 from covey._core.design import Design
 from covey._core.losses import ValueLoss
 from covey._core.moments import moments

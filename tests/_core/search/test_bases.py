@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from covey._core.search.bases import knots_by_sums
+from covey._core.search.bases import Features, knots_by_sums, standardized_bases
 from covey._core.search.block import SearchBlock
 from tests._core.bases import quantile_knots
 from tests._core.several import Several
@@ -68,3 +68,36 @@ def test_knots_of_any_column(rows, cut, n_ramps):
     weight[0] = 1.0
     cut = min(cut, len(values))
     same_knots(values[:, None], weight, [cut, len(values) - cut], n_ramps)
+
+
+def bases_of(X, grouped=False):
+    rows = Several(X, np.zeros(len(X), dtype=int), np.ones(len(X)), [len(X)], 1)
+    rows.broadcast(SearchBlock.set_weight_unit, rows.max(SearchBlock.largest_weight))
+    usable = X.std(axis=0) > 0
+    scale = np.where(usable, X.std(axis=0), 1.0)
+    unit = np.where(usable, np.arange(X.shape[1]), -1)
+    return standardized_bases(rows, Features(X.mean(axis=0), scale, usable, unit, grouped))
+
+
+def test_columns_that_leave_together_are_not_multiplied():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    assert set(bases_of(X)) == {"features", "ramps", "products"}
+    assert set(bases_of(X, grouped=True)) == {"features", "ramps"}
+
+
+def test_constant_columns_do_not_decide_which_bases_there_are():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    wide = bases_of(np.hstack([X, np.zeros((60, 1_200))]))
+    assert set(wide) == {"features", "ramps", "products"}
+    assert wide["ramps"].usable.sum() == 3 + 3 * 6
+    assert wide["products"].usable.sum() == 3 + 6
+
+
+def test_a_product_that_is_constant_but_for_rounding_has_no_meaning():
+    r = np.random.default_rng(0).uniform(0.5, 2, 50)
+    X = np.column_stack([np.append(r, -r), np.append(1 / r, -1 / r)])
+    products = bases_of(X)["products"]
+    made_of = list(zip(products.basis.feature, products.basis.partner, strict=True))
+    assert made_of == [(0, -1), (1, -1), (0, 0), (0, 1), (1, 1)]
+    assert np.ptp(X[:, 0] * X[:, 1]) > 0
+    assert products.usable.tolist() == [True, True, True, False, True]

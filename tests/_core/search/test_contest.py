@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 
 from covey._core.basis import Basis, ScaledBasis
-from covey._core.search.block import Kind, SearchBlock
+from covey._core.search.block import ClassTarget, Kind, SearchBlock
 from covey._core.search.cross_fit import Contest
 from covey._core.search.plan import Candidate, Family
 from covey._core.search.rows import SearchInMemory
-from covey._core.search.targets import ClassTarget
 
 FOLDS = np.arange(2)
 LINE = Family("features", 1, (1.0,))

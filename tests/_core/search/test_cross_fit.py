@@ -14,11 +14,10 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns
-from covey._core.search.block import SearchBlock
+from covey._core.search.block import ClassTarget, SearchBlock
 from covey._core.search.cross_fit import CrossFit, Stage
 from covey._core.search.plan import CLASSIFICATION, Family, SearchPlan
 from covey._core.search.rows import GrowingRows, Rung, SearchInMemory
-from covey._core.search.targets import ClassTarget
 
 
 @pytest.fixture

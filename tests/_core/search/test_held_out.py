@@ -3,9 +3,8 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.testing import assert_allclose
 
-from covey._core.search.block import SearchBlock
+from covey._core.search.block import ClassTarget, SearchBlock
 from covey._core.search.selection import loss_sums
-from covey._core.search.targets import ClassTarget
 
 PARTS = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([1]))]
 WEIGHT = np.array([1.0, 2.0, 0.5, 1.0])

@@ -19,10 +19,9 @@ from covey._core.search.bases import (
     Features,
     standardize_single,
 )
-from covey._core.search.block import Kind, SearchBlock
+from covey._core.search.block import ClassTarget, Kind, SearchBlock
 from covey._core.search.rows import GrowingRows, SearchInMemory, in_blocks
 from covey._core.search.selection import greedy_selection
-from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks
 from covey.dask._blocks import ReplayLog
 from tests._core.bases import products_of

@@ -13,12 +13,11 @@ from covey._core.search import rows as rungs
 from covey._core.search import search as comparison
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
-from covey._core.search.block import SearchBlock
+from covey._core.search.block import ClassTarget, SearchBlock
 from covey._core.search.folds import sampled_rows
 from covey._core.search.plan import CLASSIFICATION, Family, SearchPlan, Watch
 from covey._core.search.rows import Rung, SearchInMemory, rung_sizes, sampled_rung
 from covey._core.search.search import Search
-from covey._core.search.targets import ClassTarget
 from tests._core.several import Several
 
 SETTINGS = TrainingSettings("auto", 0.0, 10, 300, 0.1, "greedy", 0.01, True)

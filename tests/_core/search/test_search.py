@@ -14,7 +14,7 @@ from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
-from covey._core.search.block import SearchBlock
+from covey._core.search.block import ClassTarget, SearchBlock, ValueTarget
 from covey._core.search.plan import (
     CLASSIFICATION,
     REGRESSION,
@@ -25,7 +25,6 @@ from covey._core.search.plan import (
 )
 from covey._core.search.rows import SearchInMemory, folds_of_rows
 from covey._core.search.search import Search
-from covey._core.search.targets import ClassTarget, ValueTarget
 from tests._core.several import Several
 
 LAYOUTS = [[150], [75, 75], [22] * 6 + [18], [3, 130, 17], [60, 0, 90]]

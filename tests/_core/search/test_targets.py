@@ -7,11 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns
 from covey._core.losses import ValueLoss
-from covey._core.search.block import SearchBlock
+from covey._core.search.block import ClassTarget, SearchBlock, ValueTarget
 from covey._core.search.cross_fit import CrossFit, Stage
 from covey._core.search.plan import REGRESSION, Family, SearchPlan
 from covey._core.search.rows import Rung, SearchInMemory
-from covey._core.search.targets import ClassTarget, ValueTarget
 
 
 def test_classes_are_sorted_and_compared_by_their_log_loss():

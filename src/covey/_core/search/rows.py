@@ -19,7 +19,7 @@ from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import Array, FloatArray, IntArray
 from covey._core.blocks import Arrays, Blocks, MemoryBlocks, P, Result
-from covey._core.search.block import SearchBlock
+from covey._core.search.block import SearchBlock, Target
 from covey._core.search.folds import (
     FoldAssignment,
     Folds,
@@ -27,7 +27,6 @@ from covey._core.search.folds import (
     possible_folds,
     ranked_classes,
 )
-from covey._core.search.targets import Target
 
 # A longer table is searched in blocks of so many rows: what is made of them stays in the cache,
 # and cores work side by side.

@@ -308,7 +308,7 @@
     const members = told.members.filter((one) => one.weight > 0);
     byId("who-note").textContent = members.length
       ? "The weight is how much each member counts for this row; those that count most come first."
-      : reasonsTakeTooLong || "The model has no members that could be named.";
+      : reasonsTakeTooLong || "No member can be named: there is none, or what some say lies beyond all that was seen and cancels out.";
     byId("who").replaceChildren(...members.map((one) => bar(one.name || `member ${one.member}`,
       classes ? `says ${label(one.prediction)}${one.probability === null ? "" : `, ${percent(one.probability)}`}` : `says ${number(one.prediction)}`,
       percent(one.weight), 0, Math.min(1, Math.max(0, one.weight)))));
