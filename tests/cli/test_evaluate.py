@@ -276,7 +276,7 @@ def test_a_linear_model_of_a_long_table_is_compared_by_some_of_its_rows(monkeypa
 
     def counted(rows, *how):
         sizes.append(len(rows.rows))
-        assert len(rows.numbers) == len(rows.rows)
+        assert len(rows.table) == len(rows.rows)
         return fit(rows, *how)
 
     monkeypatch.setattr(PreparedRows, "fit", counted)

@@ -6,7 +6,6 @@ import gc
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -172,8 +171,8 @@ class Trial:
             # With n rows the log-loss of p coefficients is about p / (2 n) above the best, so that
             # a comparison with 40,000 is fair to the third digit.
             drawn = np.random.default_rng(self.seed).permutation(len(prepared.rows))
-            drawn, prepared = np.sort(drawn[:_MOST_ROWS_TO_COMPARE]), copy(prepared)
-            prepared.rows, prepared.numbers = prepared.rows[drawn], prepared.numbers.iloc[drawn]
+            rows = prepared.rows[np.sort(drawn[:_MOST_ROWS_TO_COMPARE])]
+            prepared = PreparedRows(self.problem, rows, self.seed)
         started = time.perf_counter()
         model = prepared.fit(estimator, checkpoint)
         seconds = time.perf_counter() - started
