@@ -78,6 +78,7 @@ def test_readme_examples_run(capsys):
     assert names["fused"].score(names["X_test"], names["y_test"]) > 0.9
 
 
+@pytest.mark.slow
 def test_importing_what_explains_loads_nothing_that_draws():
     script = (
         "import sys, covey.inspection; from covey.members import FlockClassifier; "

@@ -205,6 +205,7 @@ def test_numbers_of_any_size_are_answered_finitely(client, table, size):
     assert math.isclose(sum(answer.json()["predictions"][0]["probabilities"].values()), 1)
 
 
+@pytest.mark.slow
 def test_a_wide_model_is_served(table):
     import pandas as pd
 

@@ -75,6 +75,7 @@ def test_a_category_is_the_same_as_a_whole_number_of_any_type():
     assert (average == 0.25).all()
 
 
+@pytest.mark.slow
 def test_thousands_of_numbers_are_prepared_at_once():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(20, 3000))).add_prefix("x")

@@ -44,7 +44,6 @@ from covey.members._prepared_features import PreparedFeatures
 from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import CLASSES, NUMBERS, Classes, Numbers
-from covey.members._training_rows import TrainingRows
 from covey.tables._checked import checked_rows
 from covey.tables._columns import feature_names
 from covey.tables._preparation import nothing_varies
@@ -163,9 +162,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         finder = self._finder(self)
-        finder.check_parameters()
-        fuser = self._make_fuser(self.fuser)
-        finder.check_fuser(fuser, groups)
+        finder.check_parameters(groups)
         continued = self.warm_start and hasattr(self, "fuser_")
         rows = self._open_rows(X, y, sample_weight, groups, reset=not continued)
         try:
@@ -186,7 +183,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)
             with own_threads() if finder.has_own_threads(rows) else nullcontext():
-                self._not_diverged(finder.run, rows, fuser, context, given)
+                self._not_diverged(finder.run, rows, context, given)
             if self._importance_of_columns is None:
                 self._keep_prepared(rows)
         finally:
@@ -199,7 +196,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
-    def _keep_prepared(self, rows: TrainingRows) -> None:
+    def _keep_prepared(self, rows: InMemoryRows) -> None:
         """Keep some rows to measure importance by, where no folds did."""
         if not (rows.keeps_folds or hasattr(self, "gate_support_")):
             return  # blocks whose members are grown do not keep their rows
@@ -212,7 +209,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         found = TrainingSample.of(X, y, weight, unit)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
-    def _keep_ranges(self, rows: TrainingRows, continued: bool) -> None:
+    def _keep_ranges(self, rows: InMemoryRows, continued: bool) -> None:
         """Learn how far columns go, beyond which new rows are held."""
         low, high = rows.ranges()
         if continued and getattr(self, "_ranges", None) is not None:
@@ -227,7 +224,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
                 f"{n_features} of them, more than {_MOST_FOR_NEWTON}; use 'auto'."
             )
 
-    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> TrainingRows:
+    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> InMemoryRows:
         if not hasattr(X, "__dask_graph__"):
             for name, given in (("y", y), ("sample_weight", sample_weight)):
                 if hasattr(given, "__dask_graph__"):
@@ -243,7 +240,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         how = {"reset": reset, "numeric": not self._classifies}
         return kind.open(self, X, y, sample_weight, groups, **how)
 
-    def _open_journal(self, rows: TrainingRows) -> Journal | None:
+    def _open_journal(self, rows: InMemoryRows) -> Journal | None:
         """The journal of a fit with a checkpoint; sets the seed of the fit that began it."""
         if self.checkpoint is None:
             return None
@@ -299,7 +296,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean))
         )
 
-    def _narrowed(self, rows: TrainingRows) -> tuple[TrainingRows, np.ndarray]:
+    def _narrowed(self, rows: InMemoryRows) -> tuple[InMemoryRows, np.ndarray]:
         """The rows without columns of no use, and which columns (D,) are left.
 
         A product with fewer zeros in it is rounded otherwise, and a search may turn that into

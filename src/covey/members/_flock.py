@@ -221,6 +221,8 @@ default="from_dtype"
         to one. Coefficients that cancel add up here. Of several kinds: what members say
         themselves, or how far their predictions move on some rows when a feature takes its
         median, by the members' weights.
+    model_ : GatedModel or MixedModel
+        All that it predicts by, as data; most attributes above are parts of it.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     fuser_ : Fuser
@@ -431,7 +433,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, ``n_features``,
         ``n_terms``, ``n_rows``, their ``mean_loss`` on held-out rows (of standardized y), and the
         ``weight`` they were given.
-    importance_, feature_importances_, coefficient_sizes_
+    importance_, feature_importances_, coefficient_sizes_, model_
         As of `FlockClassifier`, with the squared error as a share of the variance of y, and R^2.
     estimators_ : list of LinearRegressionMember
         The members, each a fitted regressor.

@@ -29,7 +29,7 @@ from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._held_out import HeldOut
 from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
-from covey.members._training_rows import TrainingRows
+from covey.members._rows_in_memory import InMemoryRows
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
@@ -61,7 +61,7 @@ class FoundOnFolds:
 class LinearSearch:
     """A search for linear members on the rows of one fit."""
 
-    def __init__(self, flock: Any, rows: TrainingRows, clock: Clock, *, compares: bool) -> None:
+    def __init__(self, flock: Any, rows: InMemoryRows, clock: Clock, *, compares: bool) -> None:
         self._flock, self._rows, self._clock = flock, rows, clock
         self._compares = compares  # whether candidates are compared on folds
 
@@ -211,7 +211,7 @@ class LinearSearch:
         """What penalties for a few rows are multiplied with, for more of them."""
         return 1.0 if self._flock.alpha is not None else shrinkage(more) / shrinkage(few)
 
-    def _families(self, task: Task, rows: TrainingRows, size: float) -> list[Family]:
+    def _families(self, task: Task, rows: InMemoryRows, size: float) -> list[Family]:
         flock = self._flock
         left = 1.0
         if not flock._classifies and flock.effort == "fast" and flock.alpha is None:
@@ -259,14 +259,14 @@ class LinearSearch:
         )
 
 
-def n_repeats(flock: Any, rows: TrainingRows) -> int:
+def n_repeats(flock: Any, rows: InMemoryRows) -> int:
     """How often folds are drawn: a few rows held out once say little about a candidate."""
     n_rows = rows.n_weighted()
     repeats = 1 + sum(n_rows < limit for limit in _FEW_ROWS)
     return max(repeats, 2) if flock.effort == "best" else repeats
 
 
-def folds_of_fit(flock: Any, rows: TrainingRows, journal: Any, n_repeats: int) -> Any:
+def folds_of_fit(flock: Any, rows: InMemoryRows, journal: Any, n_repeats: int) -> Any:
     """The folds; those of the fit that began, since a splitter may draw others each time."""
     # Folds that are an assignment are a function of the seed, which the journal keeps.
     if journal is None or not rows.keeps_folds:
@@ -280,7 +280,7 @@ def folds_of_fit(flock: Any, rows: TrainingRows, journal: Any, n_repeats: int) -
     return list(zip(parts[::2], parts[1::2], strict=True))
 
 
-def rung_folds(flock: Any, rows: TrainingRows, journal: Any) -> Any:
+def rung_folds(flock: Any, rows: InMemoryRows, journal: Any) -> Any:
     """The folds of a long table; None where some rows are held out once."""
     if not rows.draws_folds(flock.cv):
         return folds_of_fit(flock, rows, journal, 1)
@@ -289,7 +289,7 @@ def rung_folds(flock: Any, rows: TrainingRows, journal: Any) -> Any:
     return None
 
 
-def calibration(flock: Any, rows: TrainingRows, held_out: HeldOut, predicted: np.ndarray) -> Any:
+def calibration(flock: Any, rows: InMemoryRows, held_out: HeldOut, predicted: np.ndarray) -> Any:
     """The scores of training rows, as they were predicted by models without them.
 
     Where a row was held out several times, each time counts for a part of it: a mean of what

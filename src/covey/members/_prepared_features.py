@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from covey._state import OrNone, Record, refuse
-from covey.members._training_rows import TrainingRows
+from covey.members._rows_in_memory import InMemoryRows
 from covey.tables._columns import feature_names, flip_units
 from covey.tables._encoders import NumberColumn
 from covey.tables._numbers import NumberFormat
@@ -32,7 +32,7 @@ class PreparedFeatures:
 
     # -- fit -------------------------------------------------------------------------------
 
-    def _prepared(self, rows: TrainingRows, continued: bool) -> TrainingRows:
+    def _prepared(self, rows: InMemoryRows, continued: bool) -> InMemoryRows:
         """The rows without gaps and categories; a warm start keeps what is made of them."""
         known = self.preparation_ if continued else None
         self.preparation_ = known

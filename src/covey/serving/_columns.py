@@ -103,28 +103,15 @@ def shown(given: Any) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
-def record_of(model: Any) -> dict[str, Any]:
-    """Return what is kept with a model of how good it is, in the words of all other pages.
-
-    Files come from anyone: names in them are shortened.
-    """
-    one = getattr(model, "evaluation_", None)
-    if not isinstance(one, Evaluation):
-        return {"predicts": "the target", "rows": None, "answers": [], "size": ""}
-    return {
-        "predicts": one.target[:_LONGEST_NAME] or "the target",
-        "rows": one.n_rows if one.n_rows > 0 else None,
-        "answers": [
-            {"question": question, "said": [line[:_LONGEST_SENTENCE] for line in said]}
-            for question, said in answers(one)
-        ],
-        "size": size(one)[:_LONGEST_SENTENCE],
-    }
-
-
 def facts_of(model: Any, columns: list[Column]) -> dict[str, Any]:
-    """Return the facts of a model as JSON has them."""
+    """Return the facts of a model as JSON has them, and what is known of how good it is.
+
+    That is in the words of all other pages. Files come from anyone: names in them are shortened.
+    """
     classes = model.classes_.tolist() if hasattr(model, "classes_") else None
+    known = getattr(model, "evaluation_", None)
+    one = known if isinstance(known, Evaluation) else Evaluation("numbers")
+    said = answers(one) if one is known else []
     return {
         "covey": covey.__version__,
         "task": "numbers" if classes is None else "classes",
@@ -132,5 +119,11 @@ def facts_of(model: Any, columns: list[Column]) -> dict[str, Any]:
         # Whether there are sets of classes, or bounds of numbers, to any level.
         "levels": hasattr(model, "calibration_"),
         "columns": [{k: v for k, v in vars(one).items() if k != "dates"} for one in columns],
-        **record_of(model),
+        "predicts": one.target[:_LONGEST_NAME] or "the target",
+        "rows": one.n_rows if one.n_rows > 0 else None,
+        "answers": [
+            {"question": question, "said": [line[:_LONGEST_SENTENCE] for line in lines]}
+            for question, lines in said
+        ],
+        "size": size(one)[:_LONGEST_SENTENCE],
     }
