@@ -44,8 +44,9 @@ from covey.members._prepared_features import PreparedFeatures
 from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import CLASSES, NUMBERS, Classes, Numbers
+from covey.tables._checked import checked_rows
 from covey.tables._columns import feature_names
-from covey.tables._preparation import checked_rows, nothing_varies
+from covey.tables._preparation import nothing_varies
 from covey.tables._seen_columns import seen_means
 
 # So many features have pairs that Newton's steps can keep a matrix of.
@@ -174,7 +175,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             finder.journal = self._open_journal(rows)
             if isinstance(rows, InMemoryRows):
-                self._keep_seen(rows.X, rows.weight, rows.words)
+                self._keep_seen(rows.table, rows.weight, rows.reading)
             rows = self._prepared(rows, continued)
             self._target.standardize(self, rows, continued)
             self._keep_ranges(rows, continued)
