@@ -31,7 +31,9 @@ from covey._folds import check_groups, make_folds
 from covey._validation import check_labels, check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
 from covey.members._held_out import HeldOut, held_out_rows
-from covey.tables._preparation import Preparation, Words, checked_table, needs_target, prepare
+from covey.tables._checked import checked_table
+from covey.tables._preparation import Preparation, needs_target, prepare
+from covey.tables._table_reader import TableReader
 from covey.tables._target_means import TargetMeans
 
 # Numbers that are sorted, or predicted, at once: bounds the memory that this needs.
@@ -62,10 +64,12 @@ class InMemoryRows:
         *,
         numeric: bool,
         device: HostDevice | OnDevice,
-        words: Words | None = None,
+        table: Any = None,
+        reading: TableReader | None = None,
     ) -> None:
         self.X, self.y, self.weight, self._groups = X, y, weight, groups
-        self._words = words or {}
+        # The user's own table, and how X was read of it.
+        self.table, self.reading = X if reading is None else table, reading
         self._device = device
         self.n_features = X.shape[1]
         self.classes = None
@@ -98,12 +102,13 @@ class InMemoryRows:
         device = _training_device(estimator, X, y, sample_weight)
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         least = 2 if numeric else 1
-        known = None if reset or estimator.preparation_ is None else estimator.preparation_.words
-        X, y, words = checked_table(
+        table = X
+        X, y, reading = checked_table(
             estimator,
             X,
             y,
-            known=known,
+            known=None if reset else estimator.preparation_,
+            groups=groups,
             reset=reset,
             y_numeric=numeric,
             ensure_min_samples=least,
@@ -113,7 +118,8 @@ class InMemoryRows:
         else:
             check_labels(y)
         weight = check_sample_weight(sample_weight, len(y))
-        return cls(X, y, weight, groups, numeric=numeric, device=device, words=words)
+        how = {"numeric": numeric, "device": device, "table": table, "reading": reading}
+        return cls(X, y, weight, groups, **how)
 
     def set_class_weight(self, factors: np.ndarray) -> None:
         """Multiply the weights of each class."""
@@ -123,29 +129,24 @@ class InMemoryRows:
     def digest(self) -> Any:
         """What identifies the data, for a checkpoint."""
         data = self.X, self.y, self.weight, self._groups
-        return (*data, self._words) if self._words else data
+        return data if self.reading is None else (*data, self.reading.words)
 
     def prepared(self, known: Preparation | None, seed: int) -> tuple[Preparation, InMemoryRows]:
         """How gaps and categories become numbers, and the rows as numbers."""
         target = None
-        if needs_target(self._words):
+        if needs_target(self.reading):
             groups = None if self._groups is None else check_groups(self._groups, len(self.y))
             truth = self.y if self.classes is None else self._codes
             target = TargetMeans(truth, self.classes, self.weight, seed, groups)
-        preparation, X = prepare(self.X, self._words, self.weight, target, known)
+        preparation, X = prepare(self.X, self.reading, self.weight, target, known)
         rows = copy(self)
         rows.X, rows.n_features = X, X.shape[1]
         return preparation, rows
 
     @property
-    def words(self) -> Words:
-        """The categories by column, of which X holds codes."""
-        return self._words
-
-    @property
     def needs_preparation(self) -> bool:
         """Whether there are gaps or categories, of which ``prepared`` makes numbers."""
-        return bool(self._words) or holds_gaps(self.X, None)
+        return self.reading is not None or holds_gaps(self.X, None)
 
     def done(self, part: str) -> None:
         """Show progress, where that is possible."""
