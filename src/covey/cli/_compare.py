@@ -163,9 +163,9 @@ def _show(
     if len(models) > 1:
         console.result(
             "",
-            f"Really worse than {quoted(best.name)}: chance would make any of these differences so "
-            f"large in fewer than {100 * _CHANCE:.0f} of 100 tables (Holm's correction; the same "
-            "rows were predicted by all).",
+            f"Really worse than {quoted(best.name)}: chance would make any of these differences "
+            f"so large in fewer than {100 * _CHANCE:.0f} of 100 tables (Holm's correction; the "
+            "same rows were predicted by all).",
         )
         as_good = [one.name for one in models[1:] if not worse[one.name]]
         if as_good:
