@@ -52,6 +52,21 @@ def test_numbers_of_new_values_are_those_of_skrub(name):
         np.testing.assert_allclose(ours, np.array(theirs, dtype=np.float64), rtol=1e-5, atol=1e-6)
 
 
+def test_as_many_words_as_are_allowed_are_text():
+    values = pd.Series(["Rome", "Oslo", "Bath"] * 10)
+    assert isinstance(learn_encoder(values, "text", 4, 2, 0), Categories)
+    assert isinstance(learn_encoder(values, "text", 3, 2, 0), Text)
+
+
+def test_text_of_a_few_words_has_no_more_directions_than_words():
+    values = pd.Series(["a long word", "another one", "something else"] * 10)
+    learnt = learn_encoder(values, "text", 2, 8, 0)
+    assert learnt.n_columns == len(learnt.directions) == 3
+    numbers = learnt.numbers(values)
+    assert numbers.shape == (30, 3)
+    np.testing.assert_allclose(numbers.var(axis=0).sum(), 1.0, rtol=1e-5)
+
+
 DATES = {
     "day first": (MOMENTS.dt.strftime("%d/%m/%Y"), "%d/%m/%Y", None),
     "points": (MOMENTS.dt.strftime("%d.%m.%Y"), "%d.%m.%Y", None),
