@@ -17,7 +17,7 @@ NAMES = """
     Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor
     CodeBookClassifier SubsetSelector
-    ConsensusClustering consensus TableClassifier TableRegressor Evaluation evaluate
+    ConsensusClustering consensus Evaluation evaluate
     Report build_report load save
     to_onnx make_quarter_circle
 """

@@ -87,7 +87,7 @@ def compare(
 
     def measure(name: str, model: Any) -> None:
         if name not in sizes:
-            sizes[name] = size_of(model.estimator_)
+            sizes[name] = size_of(model)
 
     stopped = False
     with console.progress(len(field) * len(splits), "comparing") as step:
@@ -250,8 +250,7 @@ def _terms(model: Any) -> int | None:
         return 0
     if hasattr(model, "member_coef_"):
         # A column in a member is a term, whatever the number of classes.
-        nonzero = np.asarray(model.member_coef_) != 0
-        return int((nonzero.any(axis=1) if nonzero.ndim == 3 else nonzero).sum())
+        return int(np.sum(model.support_))
     coef = getattr(model, "coef_", None)
     if not isinstance(coef, np.ndarray) or hasattr(model, "support_vectors_"):
         return None

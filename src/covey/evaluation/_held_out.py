@@ -21,6 +21,7 @@ from covey._intervals import (
     r2_interval,
 )
 from covey.evaluation._record import ClassErrors, Label, Score
+from covey.inspection._ranking import placements
 
 # No probability of the true class counts as less.
 LEAST_PROBABILITY = 1e-15
@@ -198,11 +199,15 @@ class HeldOut:
         found["log_loss"] = -np.log(np.clip(of_truth, LEAST_PROBABILITY, 1.0))
         truth = self.codes[:, None] == np.arange(len(self.classes))
         found["brier"] = ((predictions - truth) ** 2).sum(axis=1)
-        areas = [
-            _placements(predictions[:, code], truth[:, code])
-            for code in range(len(self.classes) if len(self.classes) > 2 else 1)
-            if 0 < truth[:, code].sum() < len(self.y)
-        ]
+        areas = []
+        for code in range(len(self.classes) if len(self.classes) > 2 else 1):
+            of_class = truth[:, code]
+            share = of_class.mean()
+            if 0 < share < 1:
+                above = placements(of_class, predictions[:, code])
+                area = above[of_class].mean()
+                # Parts whose mean is the area, with its variance.
+                areas.append(area + (above - area) / np.where(of_class, share, 1 - share))
         if areas:
             found["auc"] = np.mean(areas, axis=0)
             if model.kind == "simplest":
@@ -274,22 +279,6 @@ class HeldOut:
             models=[replace(one, predictions=one.predictions[which]) for one in self.models],
             _cache={},
         )
-
-
-def _placements(scores: np.ndarray, is_class: np.ndarray) -> np.ndarray:
-    """Parts of the rows whose mean is the area under the curve, with its variance."""
-    own, others = np.sort(scores[is_class]), np.sort(scores[~is_class])
-
-    def below(among: np.ndarray, of: np.ndarray) -> np.ndarray:
-        sides = [np.searchsorted(among, of, side) for side in ("left", "right")]
-        return (sides[0] + sides[1]) / (2 * len(among))
-
-    parts = np.empty(len(scores))
-    parts[is_class] = below(others, scores[is_class])
-    parts[~is_class] = 1.0 - below(own, scores[~is_class])
-    area = parts[is_class].mean()
-    share = np.where(is_class, is_class.mean(), 1.0 - is_class.mean())
-    return area + (parts - area) / share
 
 
 def plain_label(label: Any) -> Label:

@@ -124,20 +124,17 @@ def area_under_curve(
     (0.55, True)
     """
     from scipy.special import expit, logit
-    from scipy.stats import rankdata, t
+    from scipy.stats import t
 
     of_class, p = _of_class(y, probabilities, label)
     units = np.arange(len(p)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    ranks, excess, n_units = rankdata(p), np.zeros(len(p)), []
-    area = float("nan")
+    above, excess, n_units = placements(of_class, p), np.zeros(len(p)), []
+    area = float(above[of_class].mean())
     for side in (of_class, ~of_class):
-        # How often a row of one side is above one of the other.
-        above = (ranks[side] - rankdata(p[side])) / max((~side).sum(), 1)
-        area = float(above.mean())
         n_units.append(len(np.unique(units[side])))
         correction = np.sqrt(n_units[-1] / max(n_units[-1] - 1, 1))
-        excess[side] = (above - area) / side.sum() * correction * (1 if side is of_class else -1)
-    area, n_least = 1.0 - area, min(n_units)
+        excess[side] = (above[side] - area) / side.sum() * correction
+    n_least = min(n_units)
     if n_least < 2:
         return Interval(area, 0.0, 1.0)
     error = np.sqrt(np.square(np.bincount(units, excess)).sum())
@@ -148,6 +145,20 @@ def area_under_curve(
     half = t.ppf((1 + CONFIDENCE) / 2, n_least - 1) * error / (area * (1 - area))
     low, high = expit(logit(area) + np.array([-half, half]))
     return Interval(area, float(low), float(high))
+
+
+def placements(of_class: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """How often a row of the class is above the others, or one of the others below the class.
+
+    The mean of either side is the area under the curve.
+    """
+    from scipy.stats import rankdata
+
+    ranks, found = rankdata(scores), np.empty(len(scores))
+    for side in (of_class, ~of_class):
+        above = (ranks[side] - rankdata(scores[side])) / max((~side).sum(), 1)
+        found[side] = above if side is of_class else 1.0 - above
+    return found
 
 
 def at_threshold(

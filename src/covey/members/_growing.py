@@ -125,7 +125,7 @@ class Growing:
             )
 
     def settings(self) -> TrainingSettings:
-        """How a member is trained."""
+        """Return how a member is trained."""
         flock = self._flock
         return TrainingSettings(
             learning_rate=flock.learning_rate,
@@ -232,7 +232,7 @@ class Growing:
             )
 
     def _reconstruction(self) -> dict[str, Any] | None:
-        """What callbacks make a fitted flock of; None where the fuser is yet to be learnt."""
+        """Return what callbacks make a fitted flock of; None if the fuser is yet to be learnt."""
         flock = self._flock
         if self._fuser.learns:
             return None
@@ -241,7 +241,7 @@ class Growing:
         return {"model_": self._model(len(flock._grown)), **known, "fuser_": self._fuser}
 
     def _parts(self, n_members: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
+        """Return theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
         members = self._flock._grown[:n_members]
         return (
             np.stack([member.theta for member in members]),
@@ -317,5 +317,5 @@ class Growing:
 
 
 def best_size(scores: np.ndarray) -> int:
-    """How many members score best; the fewest, of equals."""
+    """Return how many members score best; the fewest, of equals."""
     return int(np.argmax(scores > scores.max() - 1e-12)) + 1

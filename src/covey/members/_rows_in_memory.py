@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -30,7 +31,9 @@ from covey._folds import check_groups, make_folds
 from covey._validation import check_labels, check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
 from covey.members._held_out import HeldOut, held_out_rows
-from covey.tables._preparation import Preparation, Words, checked_table, needs_target, prepare
+from covey.tables._checked import checked_table
+from covey.tables._preparation import Preparation, needs_target, prepare
+from covey.tables._table_reader import TableReader
 from covey.tables._target_means import TargetMeans
 
 # Numbers that are sorted, or predicted, at once: bounds the memory that this needs.
@@ -61,10 +64,12 @@ class InMemoryRows:
         *,
         numeric: bool,
         device: HostDevice | OnDevice,
-        words: Words | None = None,
+        table: Any = None,
+        reading: TableReader | None = None,
     ) -> None:
         self.X, self.y, self.weight, self._groups = X, y, weight, groups
-        self._words = words or {}
+        # The user's own table, and how X was read of it.
+        self.table, self.reading = X if reading is None else table, reading
         self._device = device
         self.n_features = X.shape[1]
         self.classes = None
@@ -97,12 +102,13 @@ class InMemoryRows:
         device = _training_device(estimator, X, y, sample_weight)
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         least = 2 if numeric else 1
-        known = None if reset or estimator.preparation_ is None else estimator.preparation_.words
-        X, y, words = checked_table(
+        table = X
+        X, y, reading = checked_table(
             estimator,
             X,
             y,
-            known=known,
+            known=None if reset else estimator.preparation_,
+            groups=groups,
             reset=reset,
             y_numeric=numeric,
             ensure_min_samples=least,
@@ -112,7 +118,8 @@ class InMemoryRows:
         else:
             check_labels(y)
         weight = check_sample_weight(sample_weight, len(y))
-        return cls(X, y, weight, groups, numeric=numeric, device=device, words=words)
+        how = {"numeric": numeric, "device": device, "table": table, "reading": reading}
+        return cls(X, y, weight, groups, **how)
 
     def set_class_weight(self, factors: np.ndarray) -> None:
         """Multiply the weights of each class."""
@@ -122,29 +129,24 @@ class InMemoryRows:
     def digest(self) -> Any:
         """What identifies the data, for a checkpoint."""
         data = self.X, self.y, self.weight, self._groups
-        return (*data, self._words) if self._words else data
+        return data if self.reading is None else (*data, self.reading.words)
 
     def prepared(self, known: Preparation | None, seed: int) -> tuple[Preparation, InMemoryRows]:
         """How gaps and categories become numbers, and the rows as numbers."""
         target = None
-        if needs_target(self._words):
+        if needs_target(self.reading):
             groups = None if self._groups is None else check_groups(self._groups, len(self.y))
             truth = self.y if self.classes is None else self._codes
             target = TargetMeans(truth, self.classes, self.weight, seed, groups)
-        preparation, X = prepare(self.X, self._words, self.weight, target, known)
+        preparation, X = prepare(self.X, self.reading, self.weight, target, known)
         rows = copy(self)
         rows.X, rows.n_features = X, X.shape[1]
         return preparation, rows
 
     @property
-    def words(self) -> Words:
-        """The categories by column, of which X holds codes."""
-        return self._words
-
-    @property
     def needs_preparation(self) -> bool:
         """Whether there are gaps or categories, of which ``prepared`` makes numbers."""
-        return bool(self._words) or holds_gaps(self.X, None)
+        return self.reading is not None or holds_gaps(self.X, None)
 
     def done(self, part: str) -> None:
         """Show progress, where that is possible."""
@@ -307,7 +309,8 @@ class InMemoryRows:
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Refine a gate and members (theta, intercept, support) together."""
-        target = self._search_target()
+        y, target_of = self._search_target()
+        target = target_of(y)
         design = self._design(target.order, mean, scale)
         classes = np.arange(1) if self.classes is None else self.classes
         return gate.refine(design, *members, self.X, target, self.weight, classes, **how)
@@ -348,7 +351,7 @@ class InMemoryRows:
         everyone = slice(0, len(self.y))
         return SearchInMemory(
             in_blocks(
-                self.X, self._search_target, self.weight, everyone, self._beside(len(self.y))
+                self.X, *self._search_target(), self.weight, everyone, self._beside(len(self.y))
             )
         )
 
@@ -359,10 +362,11 @@ class InMemoryRows:
         empty list none.
         """
         sample, folds = self._sample(n_rows, seed, folds)
-        rows = sample.rows
+        rows, (y, target_of) = sample.rows, self._search_target()
         return sampled_rung(
             self.X[rows],
-            lambda which: self._search_target(rows[which]),
+            y[rows],
+            target_of,
             self.weight[rows] * sample.factor,
             sample.n_fitted,
             factor,
@@ -433,10 +437,11 @@ class InMemoryRows:
             return None
         return self._device.send(np.zeros(0))
 
-    def _search_target(self, rows: Any = slice(None)) -> ClassTarget | ValueTarget:
+    def _search_target(self) -> tuple[np.ndarray, Any]:
+        """The numbers or codes of classes, and what makes the target of some of them."""
         if self.classes is None:
-            return ValueTarget(self.target[rows], self._loss)
-        return ClassTarget(self._codes[rows], len(self.classes))
+            return self.target, partial(ValueTarget, loss=self._loss)
+        return self._codes, partial(ClassTarget, n_classes=len(self.classes))
 
     def draws_folds(self, cv: Any) -> bool:
         """Whether folds are drawn: then a rung needs none of its own."""

@@ -105,7 +105,7 @@ class Searching:
                 raise ValueError("n_jobs must be a number of threads, -1 for all or None, got 0.")
 
     def wanted(self) -> dict[str, Any]:
-        """The members by name: kinds, or models that a user gave."""
+        """Return the members by name: kinds, or models that a user gave."""
         flock, members = self._flock, self._flock.members
         if members is None:
             # Who limits what is to be read wants members that can be read.
@@ -239,7 +239,7 @@ class Searching:
             )
 
     def _linear_flock(self) -> Any:
-        """A flock for the linear members, on the same rows and with the same seed."""
+        """Return a flock for the linear members, on the same rows and with the same seed."""
         flock = self._flock
         linear = type(flock)(**flock.get_params(deep=False))
         # With more effort, more and larger groups take several times as long, and gain nothing.
@@ -251,7 +251,7 @@ class Searching:
         return linear
 
     def _shared_folds(self, rows: InMemoryRows) -> HeldOut:
-        """The folds where no search makes them."""
+        """Return the folds where no search makes them."""
         flock, sizes = self._flock, rung_sizes(rows.n_weighted())
         if not sizes:
             folds = folds_of_fit(flock, rows, self.journal, n_repeats(flock, rows))
@@ -259,7 +259,7 @@ class Searching:
         return rows.held_out_sample(sizes[-1], flock._seed, rung_folds(flock, rows, self.journal))
 
     def _in_repeats(self, held_out: HeldOut, rows: InMemoryRows, flock: Any) -> HeldOut:
-        """Folds that know how often they were drawn; those that a user gave count as once."""
+        """Say of folds how often they were drawn; those that a user gave count as once."""
         drawn = rows.draws_folds(flock.cv) and not rung_sizes(rows.n_weighted())
         return replace(held_out, n_repeats=n_repeats(flock, rows) if drawn else 1)
 
@@ -281,7 +281,7 @@ class Searching:
     def _described(
         self, rows: InMemoryRows, weight: np.ndarray, n_fitted: int | None = None
     ) -> Table:
-        """What kinds must know of a table whose rows count by their weight."""
+        """Return what kinds must know of a table whose rows count by their weight."""
         flock = self._flock
         return Table(
             n_rows=rows.n_weighted(),

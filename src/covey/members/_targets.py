@@ -36,7 +36,7 @@ def check_two_classes(name: str, classes: np.ndarray, largest_weights: np.ndarra
 
 
 def class_factors(class_weight: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What ``class_weight`` multiplies the weights of each class with, given their sums (C,)."""
+    """Return what the weights of each class are multiplied with, given their sums (C,)."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         used = weights > 0
         factors = np.zeros(len(classes))
@@ -274,12 +274,12 @@ class Numbers:
     def _narrowed(
         self, flock: Any, rows: InMemoryRows
     ) -> tuple[InMemoryRows, np.ndarray, np.ndarray]:
-        """The rows without columns of no use, and what is known of the others."""
+        """Return the rows without columns of no use, and what is known of the others."""
         narrow, kept = flock._narrowed(rows)
         return narrow, flock.mean_[kept], flock.scale_[kept]
 
     def _center_and_scale(self, flock: Any, rows: InMemoryRows) -> tuple[float, float]:
-        """Center and scale of y, by which the rows then standardize it."""
+        """Return center and scale of y, by which the rows then standardize it."""
         center, deviation = rows.target_moments()
         if deviation == 0:
             center = rows.target_quantile(0.5)  # a mean of large numbers is off by rounding
@@ -302,7 +302,7 @@ class Numbers:
     def _loss(
         self, flock: Any, rows: InMemoryRows, mean: np.ndarray, scale: np.ndarray
     ) -> ValueLoss:
-        """The loss of a standardized y, in units of the scale of a linear model's residuals."""
+        """Return the loss of a standardized y, in units of a linear model's residuals."""
         if flock.loss == "squared":
             return ValueLoss("squared")
         noise = 1.0
