@@ -52,13 +52,14 @@ def many_categories(n_categories, n_rows=400):
     codes = np.append(np.arange(n_categories), rng.integers(0, n_categories, n_rows))
     y = (rng.random(len(codes)) < np.where(codes % 2, 0.9, 0.1)).astype(int)
     rows = np.column_stack([rng.normal(size=len(codes)), codes])
-    return rows, {1: tuple(f"c{code:02}" for code in range(n_categories))}, y
+    words = tuple(f"c{code:02}" for code in range(n_categories))
+    return rows, TableReader((NumberColumn(), Categories(words))), y
 
 
 def test_training_rows_are_encoded_by_the_target_of_others():
-    rows, words, y = many_categories(30)
+    rows, reading, y = many_categories(30)
     target = TargetMeans(y, np.array(["no", "yes"]), np.ones(len(y)), 0)
-    preparation, made = prepare(rows, words, np.ones(len(y)), target)
+    preparation, made = prepare(rows, reading, np.ones(len(y)), target)
     codes = rows[:, 1].astype(int)
     np.testing.assert_array_equal(made[:, 1:], target.out_of_fold(codes, 31))
     np.testing.assert_array_equal(
@@ -68,24 +69,24 @@ def test_training_rows_are_encoded_by_the_target_of_others():
 
 
 def test_up_to_twenty_categories_gaps_included_have_a_column_each():
-    rows, words, y = many_categories(20)
+    rows, reading, y = many_categories(20)
     target = TargetMeans(y, np.array(["no", "yes"]), np.ones(len(y)), 0)
-    preparation, _ = prepare(rows, words, np.ones(len(y)), None)
+    preparation, _ = prepare(rows, reading, np.ones(len(y)), None)
     assert len(preparation.levels[1]) == 20
     # With gaps there would be one more; who has no target may have no more words than 19.
-    assert needs_target(words)
-    assert not needs_target({1: words[1][1:]})
+    assert needs_target(reading)
+    assert not needs_target(many_categories(19)[1])
     rows[::9, 1] = NAN
-    preparation, made = prepare(rows, words, np.ones(len(y)), target)
+    preparation, made = prepare(rows, reading, np.ones(len(y)), target)
     assert not preparation.levels
     assert made.shape[1] == 2
 
 
 def test_tests_see_categories_of_five_rows_and_no_column_of_the_target():
-    rows, words, y = many_categories(30)
+    rows, reading, y = many_categories(30)
     rows = np.vstack([rows[rows[:, 1] > 1], [[0.0, 0.0]] * 4, [[0.0, 1.0]] * 5])
     target = TargetMeans(y[: len(rows)], np.array(["no", "yes"]), np.ones(len(rows)), 0)
-    preparation, _ = prepare(rows, words, np.ones(len(rows)), target)
+    preparation, _ = prepare(rows, reading, np.ones(len(rows)), target)
     free, made, made_of = frequent_categories(preparation, rows)
     assert free.tolist() == [0]
     assert (made_of == 1).all()
