@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 
-from covey import FlockClassifier, TableClassifier
+from covey import FlockClassifier
 from covey.inspection import row_card
 
 
@@ -56,7 +56,7 @@ def main() -> None:
         ("balanced", FlockClassifier(random_state=0)),
         ("mixed", FlockClassifier(members="mixed", effort="fast", random_state=0)),
     ):
-        model = TableClassifier(flock, random_state=0).fit(X, y)
+        model = flock.fit(X, y)
         used = int(model._columns_looked_at().sum())
         one = seconds(lambda model=model: model.contributions(X[:1]), 5)
         start = time.process_time()

@@ -27,7 +27,6 @@ import skops.io
 from sklearn.datasets import make_classification
 
 import covey
-from covey import TableClassifier
 
 REPEATS = 25
 
@@ -56,7 +55,7 @@ def models():
         "knora_e, 2,000 rows": covey.SubsetEnsembleClassifier(
             10, fuser="knora_e", validation_fraction=0.5, max_iter=30, random_state=0
         ).fit(X, y),
-        "table": TableClassifier(fast, random_state=0).fit(table, ill),
+        "table": fast.fit(table, ill),
     }, table
 
 

@@ -71,6 +71,7 @@ def test_the_number_of_clusters_is_found(n_clusters, seed):
     assert adjusted_rand_score(y, model.labels_) == 1.0
 
 
+@pytest.mark.slow
 def test_consensus_over_feature_subsets_beats_single_runs_among_irrelevant_columns():
     wine, y = load_wine(return_X_y=True)
     scores = {"single k-means, all columns": [], "its own partitions": []}
@@ -97,6 +98,7 @@ def test_consensus_over_feature_subsets_beats_single_runs_among_irrelevant_colum
         assert means[method] > means["its own partitions"] + 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("linkage", "n_clusters"), [("average", 2), ("single", 2), ("single", None)]
 )

@@ -149,7 +149,7 @@ def test_what_is_never_negative_is_never_predicted_or_bounded_below_zero(name):
     model = REGRESSORS[name]().fit(X, y)
     new = 3 * rng.normal(size=(300, 3))
     assert model.predict(new).min() == 0.0
-    if hasattr(model, "predict_interval"):
+    if hasattr(model, "calibration_"):
         assert model.predict_interval(new).min() == 0.0
     shifted = REGRESSORS[name]().fit(X, y - 1.0)
     assert shifted.predict(new).min() < -1.0

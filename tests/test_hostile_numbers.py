@@ -228,7 +228,7 @@ CLASSIFIERS = [
     covey.CodeBookClassifier(GaussianNB(), random_state=0),
     DecorateClassifier(GaussianNB(), 2, max_iter=2, random_state=0),
     DiverseMaxEntClassifier(2, max_iter=10, random_state=0),
-    covey.TableClassifier(covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0)),
+    covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0),
 ]
 
 
@@ -271,7 +271,6 @@ began, tried = threading.Event(), threading.Event()
         covey.FusionClassifier([Waits()]),
         covey.GeneralStackingClassifier([Waits()], cv=2),
         covey.CodeBookClassifier(Waits()),
-        covey.TableClassifier(Waits()),
         covey.MultiviewClassifier(2, Waits(), max_iter=1),
         DecorateClassifier(Waits(), 2, max_iter=2),
     ],

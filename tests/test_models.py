@@ -21,11 +21,11 @@ from covey import (
     GeneralStackingClassifier,
     GeneralStackingRegressor,
     MultiviewClassifier,
-    TableClassifier,
 )
 from covey.fusers import Stacking
 from covey.inspection import bias_variance
 from covey.rivals import DecorateClassifier, SubsetSearchClassifier
+from covey.tables import TablePreparation
 
 
 class SilentBayes(GaussianNB):
@@ -62,7 +62,7 @@ WITH_CLASSIFIER = {
     "subset search": lambda one: SubsetSearchClassifier(
         one, 2, cv=2, max_passes=1, max_fits=8, random_state=0
     ),
-    "table": lambda one: TableClassifier(one),
+    "table": lambda one: make_pipeline(TablePreparation(), one),
 }
 
 

@@ -136,6 +136,7 @@ def test_classes_that_the_first_rows_did_not_announce_are_refused(iris):
         model.partial_fit(X[:100], y[:100], classes=np.unique(y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["max_distance", "random", "one_vs_all", "one_vs_one"])
 @pytest.mark.parametrize("decoding", DECODINGS)
 @pytest.mark.parametrize("base", [LogisticRegression(), DecisionTreeClassifier(random_state=0)])
@@ -256,6 +257,7 @@ def test_a_flock_is_a_learner_of_two(iris):
 # -- how good it is --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["segment", "vowel", "led7digit"])
 def test_more_accurate_than_scikit_learns_codes_with_as_many_columns(name):
     """Mean of 10 seeds, 200 rows to learn from; scikit-learn's default of 1.5 columns a class."""

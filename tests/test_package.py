@@ -17,7 +17,7 @@ NAMES = """
     Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor
     CodeBookClassifier SubsetSelector
-    ConsensusClustering consensus TableClassifier TableRegressor Evaluation evaluate
+    ConsensusClustering consensus Evaluation evaluate
     Report build_report load save
     to_onnx make_quarter_circle
 """
@@ -78,6 +78,7 @@ def test_readme_examples_run(capsys):
     assert names["fused"].score(names["X_test"], names["y_test"]) > 0.9
 
 
+@pytest.mark.slow
 def test_importing_what_explains_loads_nothing_that_draws():
     script = (
         "import sys, covey.inspection; from covey.members import FlockClassifier; "

@@ -55,7 +55,7 @@ _EVIDENCE = "weights have no scale: to a test, a row of weight 2 is no two rows"
 
 
 @parametrize_with_checks(
-    [SubsetSelector(n_resamples=4, random_state=0)],
+    [SubsetSelector(n_resamples=2, random_state=0)],
     expected_failed_checks=lambda model: {
         f"check_sample_weight_equivalence_on_{kind}_data": _EVIDENCE
         for kind in ("dense", "sparse")

@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.categories import tables
-from covey.tables._categories import categorical_columns, coded
 from covey.tables._preparation import needs_target, prepare
+from covey.tables._table_reader import learn_reading
 
 TABLES = ("crx", "german", "automobile")
 SHARE = 0.2
@@ -28,16 +28,17 @@ SHARE = 0.2
 def losses(name, repeat):
     """Both log-losses of one table and one draw of folds and gaps."""
     X, y = tables.load(name)
-    X, words = coded(X, categorical_columns(X, "from_dtype", None))
-    numbers = np.setdiff1d(np.arange(X.shape[1]), list(words))
+    reading = learn_reading(X, "from_dtype")
+    X = reading.read(X)
+    numbers = np.flatnonzero(reading.is_number)
     rng = np.random.default_rng(repeat)
     X[:, numbers] = np.where(rng.random((len(X), len(numbers))) < SHARE, np.nan, X[:, numbers])
-    assert not needs_target(words)
+    assert not needs_target(reading)
     folds = StratifiedKFold(5, shuffle=True, random_state=repeat).split(X, y)
-    _, at_once = prepare(X, words, np.ones(len(X)), None)
+    _, at_once = prepare(X, reading, np.ones(len(X)), None)
     classes, predicted = np.unique(y), np.zeros((2, len(y), len(np.unique(y))))
     for train, test in folds:
-        own, known = prepare(X[train], words, np.ones(len(train)), None)
+        own, known = prepare(X[train], reading, np.ones(len(train)), None)
         rows = [(at_once[train], at_once[test]), (known, own.transform(X[test]))]
         for way, (shown, held_out) in enumerate(rows):
             model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.categories import tables
-from benchmarks.categories.run import BOOSTING, COVEY, HERE, RIVALS, TABLE
+from benchmarks.categories.run import BOOSTING, COVEY, HERE, RIVALS
 
 # Log-losses within this share of each other count as equally good.
 WITHIN = 0.02
@@ -56,9 +56,7 @@ def main():
         "",
         f"- *{COVEY}*: `FlockClassifier()`, a column for each of up to 20 categories, the "
         "log-odds of the classes for more (the states of fars);",
-        f'- *{BOOSTING}*: scikit-learn\'s, with `categorical_features="from_dtype"`;',
-        f"- *{TABLE}*: the same flock behind a `TablePreparation`, which takes categories that "
-        "are digits as numbers, and text of many values by its n-grams.",
+        f'- *{BOOSTING}*: scikit-learn\'s, with `categorical_features="from_dtype"`.',
         "",
         counted(loss),
         "",

@@ -11,18 +11,17 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks import fits
 from benchmarks.categories import tables
-from covey import FlockClassifier, TableClassifier
+from covey import FlockClassifier
 
 HERE = Path(__file__).parent
 SPLITS = 2
 KEYS = ("problem", "split", "rival")
-COVEY, BOOSTING, TABLE = "covey", "HistGradientBoosting", "covey's TableClassifier"
+COVEY, BOOSTING = "covey", "HistGradientBoosting"
 RIVALS = {
     COVEY: lambda seed: FlockClassifier(random_state=seed),
     BOOSTING: lambda seed: HistGradientBoostingClassifier(
         categorical_features="from_dtype", random_state=seed
     ),
-    TABLE: lambda seed: TableClassifier(random_state=seed),
 }
 
 

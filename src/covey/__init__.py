@@ -24,7 +24,6 @@ _names, __getattr__, __dir__ = lazy_names(
         "multiclass": "CodeBookClassifier",
         "selection": "SubsetSelector",
         "clustering": "ConsensusClustering consensus",
-        "_table_models": "TableClassifier TableRegressor",
         "evaluation": "Evaluation evaluate",
         "reporting": "Report build_report",
         "persistence": "load save",

@@ -28,7 +28,7 @@ _MOST_CLASSES, _FEWEST_ROWS = 30, 5
 _NO_NUMBERS = re.compile(
     r"could not convert string|could not be promoted|must be a (real )?number"
 )
-_TABLES = "covey.TableClassifier (TableRegressor) takes text, dates and gaps as they are"
+_TABLES = "covey.FlockClassifier (FlockRegressor) takes text, dates and gaps of a data frame"
 
 
 @contextmanager
@@ -256,7 +256,7 @@ def _refuse(X: Any, broken: np.ndarray, feature_names: np.ndarray | None) -> Non
     name = int(column) if feature_names is None else repr(feature_names[column])
     raise ValueError(
         f"X holds {what} in column {name} (row {int(row)}); impute it, drop the row or column, or "
-        "use covey.TableClassifier (TableRegressor), which takes gaps."
+        "use covey.FlockClassifier (FlockRegressor), which takes gaps."
     )
 
 

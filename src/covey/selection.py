@@ -33,13 +33,14 @@ from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._base_flock import Flock
 from covey.members._growing import Growing
 from covey.members._rows_in_memory import InMemoryRows
+from covey.tables._checked import checked_table
 from covey.tables._columns import column_positions, flip_units
 from covey.tables._preparation import (
     Preparation,
-    checked_table,
     frequent_categories,
     nothing_varies,
 )
+from covey.tables._table_reader import TableReader
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.
@@ -107,7 +108,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         nothing, on average over data sets.
     n_resamples : int, default=30
         The number of halves of the rows that members are grown on.
-    categorical_features : "from_dtype", sequence of columns or None, default="from_dtype"
+    categorical_features : "from_dtype", mapping, sequence of columns or None
         As for `FlockClassifier`, and so are gaps and categories: a feature is selected or not with
         all that is made of it, and so is its shadow.
     random_state : int, RandomState instance or None, default=None
@@ -213,10 +214,10 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Test the features, and count those that members on halves of the rows keep."""
         self._check_parameters()
-        X, y, words = checked_table(self, X, y)
-        self._check_counts(X.shape[1])
+        X, y, reading = checked_table(self, X, y)
+        self._check_counts(self.n_features_in_)
         if self.prefit:
-            masks, sizes = self._kept_by_fitted(X.shape[1])
+            masks, sizes = self._kept_by_fitted(self.n_features_in_)
             shadows = np.empty((*masks.shape[:2], 0), dtype=bool)
             answers = None
         else:
@@ -225,7 +226,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             weight = check_sample_weight(sample_weight, len(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             masks, shadows, sizes, answers = self._kept_by_resamples(
-                recipe, X, words, y, weight / weight.max(), seed
+                recipe, X, reading, y, weight / weight.max(), seed
             )
         self._summarize(masks, shadows, sizes, answers)
         return self
@@ -308,7 +309,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         self,
         recipe: Any,
         X: Any,
-        words: dict[int, tuple[str, ...]],
+        reading: TableReader | None,
         y: np.ndarray,
         weight: np.ndarray,
         seed: int,
@@ -317,7 +318,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
         And what tests say.
         """
-        n_features = X.shape[1]
+        n_features = X.shape[1] if reading is None else len(reading.encoders)
         classifies = isinstance(recipe, SubsetEnsembleClassifier)
         if classifies:
             classes, strata = np.unique(y, return_inverse=True)
@@ -332,7 +333,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             y = np.asarray(y, dtype=np.float64)
             strata = core.strata_of_values(y)
         rows = InMemoryRows(
-            X, y, weight, None, numeric=not classifies, device=HostDevice(), words=words
+            X, y, weight, None, numeric=not classifies, device=HostDevice(), reading=reading
         )
         feature_of = np.arange(n_features)
         tested, preparation = (feature_of, np.zeros((len(y), 0)), feature_of[:0]), None
@@ -344,7 +345,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         recipe._check_newton(2 * n_columns)  # with their shadows
         order = np.argsort(strata, kind="stable")
         X, y, strata, weight = rows.X[order], y[order], strata[order], weight[order]
-        design, varies, every = self._design(X, weight, seed, feature_of, preparation)
+        design, varies, every = self._design(X, weight, seed, feature_of, n_features, preparation)
         used, first = core.first_columns(every, varies)
         unit_of = np.full(int(every.max()) + 1, -1)
         unit_of[:n_features] = flip_units(
@@ -434,13 +435,13 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         weight: np.ndarray,
         seed: int,
         feature_of: np.ndarray,
+        n_features: int,
         preparation: Preparation | None,
     ) -> tuple[Design, np.ndarray, np.ndarray]:
         """The features and their shadows, standardized; which of them vary, and their features."""
-        columns, every = core.columns_and_shadows(X, seed, feature_of)
+        columns, every = core.columns_and_shadows(X, seed, feature_of, n_features)
         mean, deviation = moments(columns, weight)
         varies = deviation > 0
-        n_features = int(feature_of.max()) + 1
         if not varies[: len(feature_of)].any():
             why = nothing_varies(n_features, preparation).partition(", so there is")[0]
             raise ValueError(f"{why}, so there is nothing to select.")

@@ -172,6 +172,7 @@ def test_a_limit_of_the_user_is_one_of_ours():
         assert {here} == set(in_order(lambda item: threading.get_ident(), range(5)))
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_environment_is_one_of_ours():
     lines = (
         "import joblib",

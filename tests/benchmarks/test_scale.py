@@ -112,6 +112,7 @@ def test_limits_of_threads_are_taken_away(monkeypatch):
     assert "OMP_NUM_THREADS" not in process.environment()
 
 
+@pytest.mark.slow
 def test_a_fit_in_a_process_of_its_own_has_every_measure():
     line = process.fit("wine", methods.LOGISTIC, 0)
     assert line["error"] == ""

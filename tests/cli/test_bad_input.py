@@ -75,7 +75,7 @@ def bad(folder):
         (("fit", "empty.csv", "--target", "outcome"), "is empty"),
         (("fit", "none.csv", "--target", "outcome"), "there is no file none.csv"),
         (("fit", "notes.docx", "--target", "outcome"), "ending that covey does not know"),
-        (("fit", ".", "--target", "outcome"), "ending that covey does not know"),
+        (("fit", ".", "--target", "outcome"), ". is a folder; name a table in it"),
         (("predict", "flock.covey", "fewer.csv"), "lacks the columns 'age', 'town'"),
         (("predict", "flock.covey", "other.csv"), "another table's model"),
         (("predict", "flock.covey", "empty.csv"), "is empty"),

@@ -40,7 +40,7 @@ def test_fit_says_what_the_threshold_finds_and_the_file_keeps_it(rare):
     assert wrong.startswith(f"Called from a chance of {rough(decision.threshold)} on, it misses")
     counts = said["evaluation"]["thresholds"][0]
     assert counts["found"][counts["chosen"]] == decision.alarms.n_found
-    known = model.estimator_.calibration_
+    known = model.calibration_
     p, of_class = known.probabilities[:, 1], known.label == 1
     assert decision.alarms.n_found == (p[of_class] >= decision.threshold).sum()
     assert 0.8 <= decision.alarms.found.value < 0.8 + 1.01 / of_class.sum()

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import covey.cli._fitting
-from covey import TableClassifier
 from covey.cli._evaluate import (
     Trial,
     first_look,
@@ -65,7 +65,7 @@ def test_later_rows_are_held_out(folder, run):
         assert days[train].max() < days[test].min()
     fitted = PreparedRows(problem, np.arange(60)).fit(flock(problem))
     # Folds of rows that are gone would be of no use to another fit.
-    assert fitted.estimator_.cv == fitted.estimator.cv == 5
+    assert fitted.cv == 5
 
 
 def test_folds_are_stratified_and_large_tables_held_out_once():
@@ -116,7 +116,7 @@ def test_scores_are_those_of_cross_validation_by_hand():
     score = held_out.score(held_out.models[0])
     right, loss = [], []
     for train, test in splits:
-        model = TableClassifier(estimator, columns=problem.kinds, random_state=0)
+        model = make_pipeline(TablePreparation(columns=problem.kinds), estimator)
         fitted = model.fit(problem.table.iloc[train], problem.y[train])
         right += (fitted.predict(problem.table.iloc[test]) == problem.y[test]).tolist()
         said = pd.DataFrame(
@@ -276,7 +276,7 @@ def test_a_linear_model_of_a_long_table_is_compared_by_some_of_its_rows(monkeypa
 
     def counted(rows, *how):
         sizes.append(len(rows.rows))
-        assert len(rows.numbers) == len(rows.rows)
+        assert len(rows.table) == len(rows.rows)
         return fit(rows, *how)
 
     monkeypatch.setattr(PreparedRows, "fit", counted)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from covey import FlockClassifier, FlockRegressor, TableClassifier, TableRegressor, save
+from covey import FlockClassifier, FlockRegressor, save
 from covey.cli import app
 
 runner = CliRunner()
@@ -29,10 +29,10 @@ def folder(tmp_path_factory):
     table.loc[::7, "weight"] = np.nan
     ill = np.where((table["age"] > 50) ^ (table[ODD] == "Rome"), "yes", "no")
     flock = FlockClassifier(effort="fast", random_state=0)
-    save(TableClassifier(flock, random_state=0).fit(table, ill), folder / "ill.covey")
+    save(flock.fit(table, ill), folder / "ill.covey")
     flock = FlockRegressor(effort="fast", random_state=0)
     price = table["age"] * 3.0
-    save(TableRegressor(flock, random_state=0).fit(table, price), folder / "price.covey")
+    save(flock.fit(table, price), folder / "price.covey")
     table.to_csv(folder / "table.csv", index=False)
     return folder
 

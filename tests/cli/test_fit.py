@@ -38,7 +38,7 @@ def test_terminal_page_and_file_agree(session):
     page = (folder / "page.html").read_text()
     assert model.evaluation_.as_dict() == said["evaluation"]
     assert model.evaluation_.how == said["held_out"] == "5-fold cross-validation"
-    assert said["members"] == model.estimator_.n_estimators_
+    assert said["members"] == model.n_estimators_
     own = said["scores"][0]
     if "accuracy" in own:
         numbers = [f"{100 * own[key]:.1f}" for key in ("accuracy", "low", "high")]
@@ -62,7 +62,7 @@ def test_a_judgement_is_of_all_rows(session):
 
 def test_sets_bounds_and_sureness_are_by_the_rows_that_it_is_judged_by(session):
     folder, said, _ = session
-    known = covey.load(folder / "flock.covey").estimator_.calibration_
+    known = covey.load(folder / "flock.covey").calibration_
     assert len(known.weight) == 89
     own = said["scores"][0]
     if "accuracy" in own:
@@ -163,7 +163,7 @@ def test_simple_limits_the_flock_and_tells_its_price(coin, run):
     result = run(*command, cwd=coin)
     assert result.exit_code == 0, result.output
     assert "The price of being simple" in " ".join(result.stdout.split())
-    flock = covey.load(coin / "flock.covey").estimator_
+    flock = covey.load(coin / "flock.covey")
     assert flock.n_estimators_ <= 3
     assert flock.get_params()["max_features"] == 5
 

@@ -163,13 +163,13 @@ def test_sets_and_rows_for_a_person(folder, run):
     assert top[left].max() < model.rejection(0.3).threshold <= top[~left].min()
     assert set(made["set"]) <= {"ill", "well", "ill; well"}
     table = pd.read_csv(folder / "patients.csv")
-    sets = model.predict_set(table, 0.9)
+    sets = model.predict_set(table[model.feature_names_in_], 0.9)
     assert ((made["set"] == "ill; well") == sets.all(axis=1)).all()
 
 
 def test_promises_that_cannot_be_kept_are_refused_by_name(folder, run):
     model = load(folder / "flock.covey")
-    del model.estimator_.calibration_  # as of a flock that was fitted without folds in Python
+    del model.calibration_  # as of a flock that was fitted without folds in Python
     save(model, folder / "flock.covey")
     for option, share, sentence in (
         ("--level", 0.9, "--level: the model was fitted without rows held out"),

@@ -8,6 +8,7 @@ import covey
 from covey.cli._console import CommandError
 from covey.cli._problem import row_hashes
 from covey.tables import TablePreparation
+from covey.tables._known_columns import kinds_of
 
 from .conftest import as_json, problem_of, some_table
 
@@ -122,7 +123,7 @@ def test_times_with_a_zone_are_saved_and_predicted_the_same(form, tmp_path, run)
     result = run("fit", name, "--target", "y", "--effort", "fast", cwd=tmp_path)
     assert result.exit_code == 0, result.output
     model = covey.load(tmp_path / "flock.covey")
-    assert model.preparation_.kinds_["when"] == "date"
+    assert kinds_of(model)["when"] == "date"
     said = as_json(run("predict", "flock.covey", name, "--proba", "--json", cwd=tmp_path))
     probabilities = [row["probability_a"] for row in said["predictions"]]
     np.testing.assert_allclose(probabilities, model.predict_proba(table)[:, 0], rtol=1e-12)

@@ -47,7 +47,7 @@ def bad(tmp_path, model_file):  # noqa: F811
         (("half.covey",), "half.covey cannot be loaded"),
         (("text.covey",), "text.covey cannot be loaded"),
         (("folder.covey",), "folder.covey"),
-        (("bare.covey",), "without a table's preparation"),
+        (("bare.covey",), "not fitted to the columns of a table"),
         (("good.covey", "--port", "70000"), "'--port'"),
         (("good.covey", "--max-rows", "0"), "'--max-rows'"),
         (("good.covey", "--max-bytes", "-1"), "'--max-bytes'"),

@@ -13,9 +13,8 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 
-from covey import TableClassifier
+from covey import FlockClassifier
 from covey.cli import _COMMANDS, _terminate
 from covey.persistence import load, save
 
@@ -88,7 +87,7 @@ def test_export_takes_the_table_s_columns(folder, run):
     table.loc[5, "town"] = "Oslo"
     model = load(folder / "flock.covey")
     feed = {}
-    for name, kind in model.preparation_.kinds_.items():
+    for name, kind in model.categorical_features.items():
         if kind == "number":
             feed[name] = table[[name]].to_numpy(np.float32)
         else:
@@ -101,9 +100,8 @@ def test_export_takes_the_table_s_columns(folder, run):
 
 def test_export_names_the_column_that_has_no_onnx_form(folder, run):
     table = pd.read_csv(folder / "patients.csv").dropna(subset="outcome")
-    model = TableClassifier(LogisticRegression(max_iter=10_000)).fit(
-        table[["age", "visited"]], table["outcome"]
-    )
+    flock = FlockClassifier(effort="fast", random_state=0)
+    model = flock.fit(table[["age", "visited"]], table["outcome"])
     save(model, folder / "dated.covey")
     result = run("export", "dated.covey", "--onnx", "flock.onnx", cwd=folder)
     assert result.exit_code == 1
@@ -334,7 +332,7 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path, run):
         score.pop("seconds", None)
     assert said[0] == said[1]
     one, other = (load(tmp_path / f"{name}.covey") for name in ("whole", "other"))
-    np.testing.assert_array_equal(one.estimator_.member_coef_, other.estimator_.member_coef_)
+    np.testing.assert_array_equal(one.member_coef_, other.member_coef_)
     assert not list(tmp_path.glob("fit.checkpoint*"))
 
 

@@ -9,7 +9,7 @@ from covey.dask._loading import delayed_blocks
 from covey.dask._worker import LocalBlocks, Table
 
 
-@pytest.mark.parametrize("limit", [0, 14_000])
+@pytest.mark.parametrize("limit", [pytest.param(0, marks=pytest.mark.slow), 14_000])
 def test_a_table_beyond_memory_gives_the_same_flock(wine, spilled, limit):
     X, y = wine
     dX, dy = da.from_array(X, (30, 13)), da.from_array(y, 30)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey import FlockClassifier, FlockRegressor, TableClassifier, TableRegressor, evaluate
+from covey import FlockClassifier, FlockRegressor, evaluate
 from covey.cli._console import Console
 from covey.cli._fit_summary import show_answers
 from covey.evaluation import _sentences as sentences
@@ -32,11 +32,11 @@ def of(kind):
     risk = table["income"] / 40_000 + 900 * table["dose"] + (table["work"] == "Private")
     if kind == "numbers":
         y = (1e6 * risk + rng.normal(0, 3e5, n)).to_numpy()
-        model = TableRegressor(FlockRegressor(effort="fast", random_state=0))
+        model = FlockRegressor(effort="fast", random_state=0)
     else:
         cut = np.quantile(risk, 0.94 if kind == "rare" else 0.5)
         y = (risk + rng.normal(0, 0.2, n) > cut).astype(int).to_numpy()
-        model = TableClassifier(FlockClassifier(effort="fast", random_state=0))
+        model = FlockClassifier(effort="fast", random_state=0)
     model.fit(table[::2], y[::2])
     one = evaluate(model, table[1::2], y[1::2], target="stroke", n_rows=200)
     model.evaluation_ = one
@@ -103,7 +103,7 @@ def test_numbers_are_written_as_people_write_them(known, capsys):
 
 def test_how_much_there_is_to_read_is_said_at_once(known, capsys):
     model, one = known
-    terms = f"{model.estimator_.n_terms_:,} term"
+    terms = f"{model.n_terms_:,} term"
     show_answers(Console(), one)
     assert terms in capsys.readouterr().out.split("How right")[0]
     head = build_report(one).html.partition("<header>")[2].partition("</header>")[0]

@@ -80,6 +80,7 @@ def deslibs_order(values):
     return np.argsort(values)[::-1]
 
 
+@pytest.mark.slow
 def test_des_knn_is_deslibs_up_to_the_order_of_equals(case):
     name, known, y, X, P, X_test, _ = case
     fuser = make_fuser("des_knn").fit(known, y, X)

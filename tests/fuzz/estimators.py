@@ -168,12 +168,6 @@ CLASSIFIERS = {
         estimator=GaussianNB(),
         random_state=0,
     ),
-    "TableClassifier": _of(
-        covey.TableClassifier,
-        {"columns": [{"c0": "number"}, {"c0": "text"}]},
-        estimator=covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0),
-        random_state=0,
-    ),
     "DecorateClassifier": _of(
         DecorateClassifier,
         {"artificial_size": [0.5], "fuser": ["mean", "majority"]},
@@ -234,12 +228,6 @@ REGRESSORS = {
             odd,
         ),
     ),
-    "TableRegressor": _of(
-        covey.TableRegressor,
-        {"columns": [{"c0": "number"}]},
-        estimator=covey.FlockRegressor(effort="fast", n_estimators=2, random_state=0),
-        random_state=0,
-    ),
 }
 OTHERS = {
     "SubsetSelector": _of(
@@ -269,7 +257,7 @@ OTHERS = {
     ),
 }
 ALL = {**CLASSIFIERS, **REGRESSORS, **OTHERS}
-UNWEIGHTED = ("ConsensusClustering", "TableClassifier", "TableRegressor")
+UNWEIGHTED = ("ConsensusClustering",)
 
 
 def run(rng):

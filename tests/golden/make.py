@@ -25,7 +25,6 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import covey
-from covey import TableClassifier
 from covey.fusers import DynamicSelection
 from covey.persistence import FORMAT, save
 from covey.stacking import GeneralStackingClassifier
@@ -66,10 +65,14 @@ def models():
             [[GaussianNB(), KNeighborsClassifier()], [LogisticRegression()]], cv=3
         ),
         "gaps": covey.FlockClassifier(effort="fast", random_state=0),
-        "table": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
-        "written": TableClassifier(
-            covey.FlockClassifier(effort="fast", random_state=0),
-            columns={"price": "number", "share": "number", "mass": "number", "seen": "season"},
+        "table": covey.FlockClassifier(effort="fast", random_state=0),
+        "written": covey.FlockClassifier(effort="fast", random_state=0).set_params(
+            categorical_features={
+                "price": "number",
+                "share": "number",
+                "mass": "number",
+                "seen": "season",
+            }
         ),
     }
 

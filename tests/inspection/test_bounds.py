@@ -18,7 +18,7 @@ tandem_bound = partial(vote_bound, kind="tandem")
 c_bound = partial(vote_bound, kind="c")
 
 VOTES = [first_order_bound, tandem_bound, c_bound]
-N_ENSEMBLES = 1000
+N_ENSEMBLES = 400
 
 
 def population(rng, n_classes=2, n_rows=60, n_members=None):

@@ -12,9 +12,8 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
 
-from covey import FusionClassifier, SubsetEnsembleClassifier, TableClassifier, TableRegressor
+from covey import FlockClassifier, FlockRegressor, FusionClassifier, SubsetEnsembleClassifier
 from covey.inspection import _changes as module
 from covey.inspection import curves, smallest_change, what_if
 
@@ -35,8 +34,7 @@ def people():
     )
     table.loc[::5, "weight"] = np.nan
     ill = np.where((table["age"] > 50) ^ (table["town"] == "Rome"), "yes", "no")
-    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
-    return table, TableClassifier(tree).fit(table, ill)
+    return table, FlockClassifier(random_state=0).fit(table, ill)
 
 
 def literal(model, row, values, scales, to):
@@ -115,7 +113,7 @@ def test_no_change_is_proposed_that_was_not_seen_with_values_like_the_others(wor
 def test_a_change_that_is_asked_for_is_told_to_be_like_rows_seen_or_not(workers):
     table, _ = workers
     y = np.where(table["work"] == "child", "no", "yes")
-    model = TableClassifier(DecisionTreeClassifier(max_depth=3)).fit(table, y)
+    model = FlockClassifier(effort="fast", random_state=0).fit(table, y)
     old = {"age": 80.0, "work": "pensioner", "noise": 0.0}
     assert not what_if(model, old, {"work": "child"}).is_like_seen
     assert what_if(model, old, {"work": "child", "age": 9}).is_like_seen
@@ -218,7 +216,7 @@ def test_curves_are_the_models_answers_at_each_value(people):
 
 def test_curves_of_numbers_have_one_answer_a_value(people):
     table, _ = people
-    model = TableRegressor(Ridge()).fit(table, table["age"] * 2.0)
+    model = FlockRegressor(effort="fast", random_state=0).fit(table, table["age"] * 2.0)
     (curve,) = curves(model, table.iloc[0], ["age"])
     assert curve.answers.shape == (len(curve.values),)
     assert (np.diff(curve.answers) > 0).all()

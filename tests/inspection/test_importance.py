@@ -120,6 +120,7 @@ def test_it_is_about_what_a_fit_without_the_column_loses():
         assert found.loss[column] == pytest.approx(1.25 * rise, rel=0.2, abs=0.002)
 
 
+@pytest.mark.slow
 def test_the_interval_of_noise_covers_zero_nearly_always():
     covered = []
     for seed in range(10):

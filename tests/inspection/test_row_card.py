@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LogisticRegression
 
-from covey import FlockClassifier, FlockRegressor, TableClassifier
+from covey import FlockClassifier, FlockRegressor
 from covey.cli._console import as_json
 from covey.inspection import row_card
 
@@ -27,7 +27,7 @@ def people():
     )
     ill = np.where((table["age"] > 50) & (table["town"] != "Rome"), "yes", "no")
     flock = FlockClassifier(n_estimators=2, effort="balanced", max_terms=20, random_state=0)
-    return table, TableClassifier(flock, random_state=0).fit(table, ill)
+    return table, flock.fit(table, ill)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import covey
-from covey import FlockClassifier, FusionClassifier, SubsetEnsembleClassifier, TableClassifier
+from covey import FlockClassifier, FusionClassifier, SubsetEnsembleClassifier
 from covey._decisions import asked_decision
 from covey.inspection import row_card, smallest_change, what_if
 from covey.persistence import ModelFileError
@@ -27,7 +27,7 @@ MODELS = {
     "subsets": SubsetEnsembleClassifier(2, random_state=0),
     "fusion": FusionClassifier(MEMBERS),
     "stack": GeneralStackingClassifier(MEMBERS, cv=3),
-    "table": TableClassifier(FlockClassifier(effort="fast", n_estimators=2, random_state=0)),
+    "table": FlockClassifier(effort="fast", n_estimators=2, random_state=0),
 }
 
 

@@ -77,6 +77,7 @@ def fitted(table, short):
 # -- what is found ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_loses_little_against_the_whole_search(table, fitted, monkeypatch):
     X_test, y_test = rings(4_000, seed=1)
     monkeypatch.setattr(rungs, "_FEWEST", N)

@@ -621,6 +621,7 @@ def test_neighbors_are_no_more_than_the_rows_of_a_fold(noisy):
     assert model.out_of_fold_.rows.tolist() == list(range(4, 20))
 
 
+@pytest.mark.slow
 def test_wide_tables_have_boosting_once():
     rows = {"n_rows": 99, "n_fitted": 66, "n_smallest": 40, "is_sparse": False}
     for n_features, expected in ((1_000, True), (1_001, False)):

@@ -492,6 +492,7 @@ def halves():
     return X, y, {"top": slice(0, 32), "bottom": slice(32, 64)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [spectrum, halves])
 def test_co_training_beats_learning_from_the_labels_alone(draw):
     X, y, views = draw()

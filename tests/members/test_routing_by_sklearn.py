@@ -16,8 +16,6 @@ from covey import (
     GeneralStackingClassifier,
     GeneralStackingRegressor,
     MultiviewClassifier,
-    TableClassifier,
-    TableRegressor,
 )
 from covey.rivals import DecorateClassifier, SubsetSearchClassifier
 
@@ -53,8 +51,6 @@ ENSEMBLES = [
         "estimator_routing_methods": ["fit", "partial_fit"],
         "method_args": {"partial_fit": {"classes": of_sklearn.classes}},
     },
-    _entry(TableClassifier, "classifier"),
-    _entry(TableRegressor, "regressor"),
     _entry(_of_one(FusionClassifier, fuser="linear_stacking"), "classifier", cv=True),
     _entry(_of_one(FusionRegressor, fuser="linear_stacking"), "regressor", cv=True),
     _entry(_of_one(GeneralStackingClassifier), "classifier", cv=True),

@@ -84,6 +84,7 @@ def test_one_member_without_flips_is_ridge(diabetes, options, monkeypatch):
     assert_allclose(flock.predict(X), expected, atol=2e-3 * np.std(y))
 
 
+@pytest.mark.slow
 def test_the_default_is_about_as_good_as_ridge_on_diabetes(diabetes):
     X, y = diabetes
     ours, ridge = [], []

@@ -34,8 +34,6 @@ from covey import (
     Gate,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
-    TableClassifier,
-    TableRegressor,
 )
 from covey.fusers import DynamicSelection, KOfN, Mean, Stacking
 from covey.fusers._base import FUSERS
@@ -83,7 +81,7 @@ CLASSIFIERS = {
     ),
     "logits": flock(fuser=Stacking(outputs="logits", passthrough=True)),
     **{f"by {rule}": flock(fuser=rule) for rule in FUSERS if rule != "oracle"},
-    "table": TableClassifier(flock(effort="fast")),
+    "table": flock(effort="fast"),
     "mixed": flock(effort="fast", members="mixed"),
     "own mixture": flock(effort="fast", members=[("linear", "linear"), ("nb", GaussianNB())]),
     **{
@@ -124,7 +122,7 @@ REGRESSORS = {
     "stacking": SubsetEnsembleRegressor(
         2, fuser=Stacking(outputs="ranks"), max_iter=10, random_state=0
     ),
-    "table": TableRegressor(FlockRegressor(n_estimators=2, effort="fast", random_state=0)),
+    "table": FlockRegressor(n_estimators=2, effort="fast", random_state=0),
     "mixed": FlockRegressor(members="mixed", effort="fast", random_state=0),
     "fused": FusionRegressor(linear(), "linear_stacking", cv=3),
     **{

@@ -189,6 +189,7 @@ def test_without_skops_one_sentence_names_the_extra(module, tmp_path, monkeypatc
     assert repr(load(saved(flock(), tmp_path / "n"))) == repr(flock())
 
 
+@pytest.mark.slow
 def test_loading_imports_neither_skops_nor_skrub_nor_torch():
     (table,) = (path for path in GOLDEN if path.stem.startswith("table"))
     code = (

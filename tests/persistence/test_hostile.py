@@ -34,7 +34,6 @@ from sklearn.utils import Bunch
 from typer.testing import CliRunner
 
 import covey
-from covey import TableClassifier
 from covey.cli import app
 from covey.persistence import ModelFileError, load, save
 from covey.persistence._archive import write_archive
@@ -151,9 +150,9 @@ def test_gadgets_cannot_be_put_into_a_file_by_hand(gadget, tmp_path):
 
     def put(document):
         document["model"] = {
-            "kind": "TableClassifier",
+            "kind": "Pipeline",
             "parameters": {},
-            "fitted": {"estimator": {"kind": type(inner).__name__, **_plain_state(inner)}},
+            "fitted": {"steps": [{"kind": type(inner).__name__, **_plain_state(inner)}]},
         }
 
     path = tmp_path / "model.covey"
@@ -529,7 +528,7 @@ def test_zones_and_formats_of_dates_are_no_paths_and_no_patterns(tmp_path):
     def dates(document):
         return next(
             part
-            for part in document["model"]["fitted"]["preparation"]["fitted"]["encoders"]
+            for part in document["model"]["fitted"]["preparation"]["reading"]
             if part is not None and part["encoder"] == "dates"
         )
 
@@ -553,10 +552,10 @@ def test_zones_and_formats_of_dates_are_no_paths_and_no_patterns(tmp_path):
 
 def test_a_long_word_among_times_is_not_parsed(tmp_path):
     table = pd.DataFrame({"x": ROWS[:, 0], "day": pd.date_range("2024-01-05", periods=50)})
-    model = TableClassifier(covey.SubsetEnsembleClassifier(2, max_iter=10)).fit(table, SIDES)
+    model = covey.SubsetEnsembleClassifier(2, max_iter=10).fit(table, SIDES)
 
     def lengthen(document):
-        seen = document["model"]["fitted"]["preparation"]["fitted"]["seen"]
+        seen = document["model"]["fitted"]["seen_columns"]
         assert seen["kinds"] == ["number", "time"]
         seen["words"][0] = {"list": ["1 " * 1_000_000]}
 

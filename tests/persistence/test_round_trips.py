@@ -12,12 +12,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 import covey
-from covey import TableClassifier
 from covey.members import LinearRegressionMember
 from covey.members._base_flock import Flock
 from covey.persistence._registry import HOMES, format_of
 from covey.persistence._writer import OF_THE_MACHINE
 from covey.tables import TablePreparation
+from covey.tables._known_columns import formats_of
 from tests.persistence._helpers import (
     CLASSIFIERS,
     FRAME,
@@ -158,7 +158,7 @@ def test_a_warm_start_goes_on_after_loading(tmp_path):
 
 def test_a_table_of_every_kind_of_column_comes_back(tmp_path):
     table = table_of_all_kinds()
-    model = TableClassifier(flock(effort="fast")).fit(table, ["a", "b"] * 30)
+    model = flock(effort="fast").fit(table, ["a", "b"] * 30)
     again = round_trip(model, tmp_path)
     assert_predicts_the_same(model, again, table)
     assert_same_state(model, again)
@@ -177,12 +177,11 @@ def test_how_numbers_are_written_and_what_was_seen_of_them_come_back(tmp_path):
         }
     )
     kinds = {"price": "number", "mass": "number", "when": "season"}
-    model = TableClassifier(flock(effort="fast"), columns=kinds).fit(table, ["a", "b"] * 20)
+    model = flock(effort="fast").set_params(categorical_features=kinds).fit(table, ["a", "b"] * 20)
     again = round_trip(model, tmp_path)
-    assert again.preparation_.number_formats_ == model.preparation_.number_formats_
-    assert len(again.preparation_.number_formats_) == 2
-    assert again.preparation_.ranges_ == {"price": (-3, 41_000), "mass": (3.25, 1200.5)}
-    assert again.preparation_.kinds_ == kinds
+    assert formats_of(again) == formats_of(model)
+    assert len(formats_of(again)) == 2
+    assert again.categorical_features == kinds
     assert_predicts_the_same(model, again, table)
     assert_predicts_the_same(model, again, table.head(1).assign(price="3,040", mass="1.234"))
 

@@ -158,9 +158,8 @@ def loans():
 def loan_model(loans):
     """A model of all rows of the table."""
     pytest.importorskip("skrub")
-    from covey import TableClassifier
 
-    return TableClassifier(FlockClassifier(effort="fast", random_state=0)).fit(*loans)
+    return FlockClassifier(effort="fast", random_state=0).fit(*loans)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 
-from covey import FlockClassifier, FlockRegressor, FusionClassifier, TableClassifier
+from covey import FlockClassifier, FlockRegressor, FusionClassifier
 from covey.reporting import build_card
+from covey.tables import TablePreparation
 
 yaml = pytest.importorskip("yaml")
 X, Y = load_iris(return_X_y=True, as_frame=True)
@@ -119,11 +121,11 @@ def test_numbers_without_spread_have_no_share_of_it_explained():
 
 def test_a_model_of_a_table_has_a_card_of_what_decides_in_it():
     table = X.assign(town=np.where(np.arange(150) % 3, "Rome", "Oslo"))
-    model = TableClassifier(fast()).fit(table[::2], Y[::2])
+    model = fast().fit(table[::2], Y[::2])
     text = model.model_card(table[1::2], Y[1::2])
-    assert model.estimator_.summary() in text
+    assert model.summary() in text
     assert "town" in text
     model.calibrate(table[1::2], Y[1::2])
     assert "75 rows that the model was not fitted on" in model.model_card()
-    plain = TableClassifier(GaussianNB()).fit(table, Y)
-    assert "None: it is one `GaussianNB`." in plain.model_card(table, Y)
+    plain = make_pipeline(TablePreparation(), GaussianNB()).fit(table, Y)
+    assert "None: it is one `Pipeline`." in build_card(plain, table, Y)

@@ -87,7 +87,6 @@ def test_values_that_are_no_numbers_are_refused(diabetes, mean_values):
 
 
 def test_a_table_regressor_is_reported_in_its_own_columns(diabetes):
-    from covey import TableRegressor
 
     X, X_new, y, y_new = diabetes
     X, X_new = (
@@ -95,6 +94,6 @@ def test_a_table_regressor_is_reported_in_its_own_columns(diabetes):
         for frame in (X, X_new)
     )
     flock = SubsetEnsembleRegressor(3, fuser="mean", max_iter=20, random_state=0)
-    html = build_report(TableRegressor(flock).fit(X, y), X_new, y_new).html
+    html = build_report(flock.fit(X, y), X_new, y_new).html
     assert "ward" in html
     assert "<1>" not in html

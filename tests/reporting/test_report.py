@@ -111,6 +111,7 @@ def test_colours_of_both_themes_can_be_read(reports):
         assert contrast(theme["over"], theme["accent"]) >= 4.5
 
 
+@pytest.mark.slow
 def test_many_rows_features_classes_and_members_stay_small():
     rng = np.random.default_rng(0)
     y = np.tile(np.arange(25), MOST_ROWS // 25 + 4)

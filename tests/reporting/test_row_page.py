@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey import FlockClassifier, TableClassifier
+from covey import FlockClassifier
 from covey.inspection import row_card
 from covey.reporting import build_row_page
 from tests.reporting.test_browser import emulate, until
@@ -24,7 +24,7 @@ def card():
         }
     )
     ill = np.where((table["age"] > 50) ^ (table[ODD] == "Rome"), "yes", "no")
-    model = TableClassifier(FlockClassifier(effort="fast", random_state=0)).fit(table, ill)
+    model = FlockClassifier(effort="fast", random_state=0).fit(table, ill)
     return row_card(model, table.iloc[0])
 
 

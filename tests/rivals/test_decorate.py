@@ -278,6 +278,7 @@ def test_columns_may_be_named():
 # -- against bagging -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_with_few_rows_it_is_at_least_as_good_as_bagging():
     X, y = load_breast_cancer(return_X_y=True)
     gains = []

@@ -216,6 +216,7 @@ def test_the_same_seed_gives_the_same_flock_with_any_number_of_jobs(table, make)
     np.testing.assert_array_equal(copy.predict_proba(X), one.predict_proba(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
 def test_the_default_learner_searched_is_as_good_as_one_on_all_features(load):
     X, y = load(return_X_y=True)

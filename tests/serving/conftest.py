@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import covey
-from covey import Evaluation, FlockClassifier, FlockRegressor, TableClassifier, TableRegressor
+from covey import Evaluation, FlockClassifier, FlockRegressor
 from covey._intervals import Interval
 from covey.evaluation._record import Score
 from covey.serving import make_app
@@ -51,7 +51,7 @@ def model(table):
     score = make_table()[1]
     y = np.where(score > 0, "yes & <i>", "no")
     flock = FlockClassifier(effort="fast", random_state=0)
-    fitted = TableClassifier(flock, random_state=0).fit(table[::2], y[::2])
+    fitted = flock.fit(table[::2], y[::2])
     fitted.evaluation_ = Evaluation(
         "classes",
         target="ill </title><script>window.broken = true</script>",
@@ -66,7 +66,7 @@ def model(table):
 def regressor(table):
     score = make_table()[1]
     flock = FlockRegressor(effort="fast", random_state=0)
-    return TableRegressor(flock, random_state=0).fit(table[::2], 100 + 10 * score[::2])
+    return flock.fit(table[::2], 100 + 10 * score[::2])
 
 
 @pytest.fixture(scope="session")

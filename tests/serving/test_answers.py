@@ -7,6 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.exceptions import HTTPException
 
+from covey import FlockClassifier
 from covey.serving import make_app
 from covey.serving._answers import Answers
 from covey.serving._columns import columns_of, date_of
@@ -43,11 +44,11 @@ def test_numbers_are_those_of_the_model(regressor, table, rows):
 
 
 def test_bounds_that_are_not_known_are_null(table, rows):
-    from covey import FlockRegressor, TableRegressor
+    from covey import FlockRegressor
 
     y = np.arange(len(table)) - 10.0
     flock = FlockRegressor(effort="fast", random_state=0)
-    fitted = TableRegressor(flock, random_state=0).fit(table, y).calibrate(table[:30], y[:30])
+    fitted = flock.fit(table, y).calibrate(table[:30], y[:30])
     low, high = fitted.predict_interval(table[:1], 0.5)[0]
     (found,) = answers_of(fitted).predict(checked(fitted, rows[:1]), 0.5)
     assert (found["low"], found["high"]) == (low, high)
@@ -56,7 +57,7 @@ def test_bounds_that_are_not_known_are_null(table, rows):
 
 
 def test_an_answer_that_is_not_finite_is_a_refusal(model, rows, monkeypatch):
-    monkeypatch.setattr(model.estimator_, "predict_proba", lambda X: np.full((len(X), 2), np.nan))
+    monkeypatch.setattr(model, "predict_proba", lambda X: np.full((len(X), 2), np.nan))
     with pytest.raises(HTTPException, match="no finite answer"):
         answers_of(model).predict(checked(model, rows[:1]), None)
 
@@ -92,13 +93,10 @@ def test_what_the_model_does_not_look_at_is_not_remarked_on(model, rows):
 
 
 def test_categories_that_are_numbers_are_known_with_and_without_a_point(table):
-    from sklearn.dummy import DummyClassifier
-
-    from covey import TableClassifier
-
     table = table[[NASTY]].assign(code=np.arange(len(table)) % 3)
     kinds = {NASTY: "number", "code": "text"}
-    fitted = TableClassifier(DummyClassifier(), columns=kinds).fit(table, table["code"])
+    flock = FlockClassifier(effort="fast", categorical_features=kinds, random_state=0)
+    fitted = flock.fit(table, table["code"])
     maker = answers_of(fitted)
     for value in (1, 1.0, "1"):
         assert maker.remarks({NASTY: 0.5, "code": value}) == []
@@ -170,20 +168,6 @@ def test_who_decided_is_told_with_weights(client, model, rows):
     assert {one["prediction"] for one in told["members"]} <= set(model.classes_)
 
 
-def test_a_model_that_is_no_flock_is_explained_without_members(table, rows):
-    from sklearn.linear_model import LogisticRegression
-
-    from covey import TableClassifier
-
-    y = (table["age"].fillna(50) > 50).to_numpy()
-    fitted = TableClassifier(LogisticRegression(max_iter=5000)).fit(table, y)
-    client = TestClient(make_app(fitted), base_url="http://localhost")
-    told = client.post("/explain", json={"row": rows[0]}).json()
-    assert told["members"] == []
-    assert told["answer"]["prediction"] in (True, False)
-    assert total(told) == pytest.approx(told["answer"]["probability"], abs=1e-9)
-
-
 # -- what would change it --------------------------------------------------------------------
 
 
@@ -235,12 +219,8 @@ def test_what_cannot_be_asked_of_a_change_is_one_sentence(client, rows, asked, s
 
 
 def test_classes_that_are_numbers_may_be_wanted_as_text(table, rows):
-    from sklearn.linear_model import LogisticRegression
-
-    from covey import TableClassifier
-
     y = (table["age"].fillna(50) > 50).astype(int).to_numpy()
-    fitted = TableClassifier(LogisticRegression(max_iter=5000)).fit(table, y)
+    fitted = FlockClassifier(effort="fast", random_state=0).fit(table, y)
     client = TestClient(make_app(fitted), base_url="http://localhost")
     row = {**rows[0], "age": 30}
     for to in (1, "1"):

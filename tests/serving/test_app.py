@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from covey import SubsetEnsembleClassifier
 from covey.serving import Limits, _requests, make_app
 from tests.reporting.conftest import Outline
 from tests.serving.conftest import NASTY, QUOTES
@@ -204,16 +205,14 @@ def test_numbers_of_any_size_are_answered_finitely(client, table, size):
     assert math.isclose(sum(answer.json()["predictions"][0]["probabilities"].values()), 1)
 
 
+@pytest.mark.slow
 def test_a_wide_model_is_served(table):
     import pandas as pd
-    from sklearn.dummy import DummyClassifier
 
-    from covey import TableClassifier
-
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 1000)).round(3))
-    fitted = TableClassifier(DummyClassifier()).fit(X, [0, 1] * 10)
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 1000)).round(3)).add_prefix("x")
+    fitted = SubsetEnsembleClassifier(1, max_iter=5, random_state=0).fit(X, [0, 1] * 10)
     client = TestClient(make_app(fitted), base_url="http://localhost")
-    row = {str(k): 0.5 for k in range(1000)}
+    row = {f"x{k}": 0.5 for k in range(1000)}
     assert client.post("/predict", json={"rows": [row] * 20}).status_code == 200
     assert client.get("/").status_code == 200
 
@@ -355,13 +354,13 @@ def test_a_failure_inside_is_a_sentence_and_a_line_for_the_terminal(model, rows,
     def broken(X):
         raise RuntimeError("secret \x1b[2J of /home")
 
-    original = model.estimator_.predict_proba
-    model.estimator_.predict_proba = broken
+    original = model.predict_proba
+    model.predict_proba = broken
     try:
         answer = client.post("/predict", json={"rows": rows[:1]})
     finally:
-        del model.estimator_.predict_proba
-    assert model.estimator_.predict_proba == original
+        del model.predict_proba
+    assert model.predict_proba == original
     told = error_of(answer, 500)
     assert "secret" not in told
     line = capsys.readouterr().err

@@ -44,26 +44,17 @@ def test_what_the_model_does_not_look_at_is_known(model, table):
         assert same == (name not in used)
 
 
-def test_a_model_without_importances_has_a_form_too(table):
-    from sklearn.neighbors import KNeighborsClassifier
-
-    from covey import TableClassifier
-
-    fitted = TableClassifier(KNeighborsClassifier()).fit(table, [0, 1] * (len(table) // 2))
-    assert {one.share for one in columns_of(fitted)} == {None}
-
-
 def test_a_model_that_does_not_know_what_is_usual_is_not_served(model, monkeypatch):
-    monkeypatch.setattr(model.preparation_, "_seen_columns", None)
+    monkeypatch.setattr(model, "_seen_columns", None)
     with pytest.raises(ValueError, match="fit the model again"):
         columns_of(model)
 
 
 def test_values_that_no_column_has_are_not_shown(model, monkeypatch):
     """Files come from anyone: words where numbers should be, and dates that are none."""
-    seen = model.preparation_._seen_columns
+    seen = model._seen_columns
     strange = [replace(one, typical="x", values=(True, None, "x")) for one in seen.columns]
-    monkeypatch.setattr(model.preparation_, "_seen_columns", SeenColumns(tuple(strange)))
+    monkeypatch.setattr(model, "_seen_columns", SeenColumns(tuple(strange)))
     age, *_, day = columns_of(model)
     assert (age.typical, age.high, day.typical, day.low, day.high) == (None,) * 5
 

@@ -5,7 +5,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from covey.tables._categories import categorical_columns, coded, places, words_of
+from covey.tables._categories import categorical_columns, places, words_of
+from covey.tables._table_reader import learn_reading
 
 FRAME = pd.DataFrame(
     {
@@ -49,12 +50,18 @@ def test_a_word_that_is_not_known_has_no_place():
 
 def test_a_column_of_other_things_is_named():
     with pytest.raises(ValueError, match="Column 'odd' of X holds neither numbers nor categories"):
-        coded(FRAME.assign(odd=[{}, {}, {}]), [1, 2, 3])
+        learn_reading(FRAME.assign(odd=[{}, {}, {}]), "from_dtype")
+    with pytest.raises(ValueError, match="Column 'odd' of X holds neither numbers nor categories"):
+        learn_reading(FRAME, [1, 2, 3]).read(
+            FRAME.assign(number=[{}, {}, {}]).rename(columns={"number": "odd"})
+        )
 
 
 def test_gaps_are_nan_and_unseen_categories_minus_one():
-    table, known = coded(FRAME.iloc[:, :2], [1])
-    assert known == {1: ("a", "b")}
-    np.testing.assert_array_equal(table, [[1, 1], [np.nan, np.nan], [3, 0]])
+    reading = learn_reading(FRAME.iloc[:, :2], "from_dtype")
+    assert reading.words == {1: ("a", "b")}
+    np.testing.assert_array_equal(
+        reading.read(FRAME.iloc[:, :2]), [[1, 1], [np.nan, np.nan], [3, 0]]
+    )
     new = pd.DataFrame({"number": [0.0, 1.0], "text": ["z", "a"]})
-    np.testing.assert_array_equal(coded(new, [1], known)[0], [[0, -1], [1, 0]])
+    np.testing.assert_array_equal(reading.read(new), [[0, -1], [1, 0]])

@@ -1,55 +1,42 @@
-"""Columns of categories and text make the numbers that skrub makes; dates make their parts."""
+"""Text makes the numbers that skrub makes; dates make their parts."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.preprocessing import OneHotEncoder
 
 from covey.tables._encoders import Categories, Dates, Text, zone_of
-from covey.tables._learning import date_format, learn_encoder
+from covey.tables._learning import date_format, learn_encoder, learn_text
 
 N_ROWS = 60
 MOMENTS = pd.Series(pd.date_range("2020-01-01", periods=N_ROWS, freq="35h"))
-WORDS = {
-    "categories": (["Rome", "Oslo", None, "Bath"] * 15, ["Rome", "Lima", None, "Oslo"]),
-    "two": (["yes", "no"] * 30, ["no", "yes", "maybe", None]),
-    "gaps and one": (["yes", None] * 30, ["no", "yes", None]),
-    "text": (
-        [f"word {place} of a long text" for place in range(N_ROWS)],
-        ["word 3 of a text", "", None, "nothing", "WORD 59"],
-    ),
-}
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", WORDS)
-def test_numbers_of_new_values_are_those_of_skrub(name):
+def test_text_makes_the_numbers_of_skrub():
     skrub = pytest.importorskip("skrub")
-    given, new = (pd.Series(values, name=name, dtype=object) for values in WORDS[name])
-    learnt = learn_encoder(given, "text", 40, 10, 0)
-    assert isinstance(learnt, Text if name == "text" else Categories)
-    vectorizer = skrub.TableVectorizer(
-        high_cardinality=skrub.StringEncoder(n_components=10, random_state=0)
-    )
-    kind = object if name == "text" else "category"
-    vectorizer.fit(given.astype(kind).to_frame())
-    steps = vectorizer.all_processing_steps_[name][:-1]
+    given = [f"word {place} of a long text" for place in range(N_ROWS)]
+    new = ["word 3 of a text", "", None, "nothing", "WORD 59"]
+    learnt = learn_encoder(pd.Series(given), "text")
+    assert isinstance(learnt, Text)
+    theirs = skrub.StringEncoder(n_components=10, random_state=0)
+    theirs.fit(pd.Series(given, name="x"))
     for values in (given, new):
-        theirs = values.astype(kind)
-        for step in steps:
-            theirs = step.transform(
-                theirs.to_frame() if isinstance(step, OneHotEncoder) else theirs
-            )
+        values = pd.Series(values, name="x", dtype=object)
         ours = learnt.numbers(values)
-        assert (
-            ours.shape
-            == (len(values), learnt.n_columns)
-            == (
-                len(values),
-                len(learnt.names("x")),
-            )
-        )
-        np.testing.assert_allclose(ours, np.array(theirs, dtype=np.float64), rtol=1e-5, atol=1e-6)
+        assert ours.shape == (len(values), learnt.n_columns)
+        assert learnt.n_columns == len(learnt.names("x"))
+        wanted = np.array(theirs.transform(values), dtype=np.float64)
+        np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_what_repeats_is_a_category_and_prose_is_not():
+    few = [f"place {row % 25}" for row in range(N_ROWS)]
+    assert learn_encoder(few, "text") == Categories(tuple(sorted(set(few))))
+    assert isinstance(learn_encoder(few, "text", has_target=False), Text)
+    prose = [f"a house {row % 25} by the river" for row in range(N_ROWS)]
+    assert isinstance(learn_encoder(prose, "text"), Text)
+    assert isinstance(learn_encoder(prose, "category"), Categories)
+    assert learn_encoder(["b", "a", None, " "] * 9, "text").known == ("a", "b")
 
 
 DATES = {
@@ -79,7 +66,7 @@ DATES = {
 @pytest.mark.parametrize("name", DATES)
 def test_dates_make_their_parts_in_their_own_zone(name):
     values, form, zone = DATES[name]
-    learnt = learn_encoder(values, "date", 40, 10, 0)
+    learnt = learn_encoder(values, "date")
     assert isinstance(learnt, Dates)
     assert (learnt.format, learnt.time_zone) == (form, zone)
     moments = [pd.Timestamp(value) for value in values]
@@ -99,7 +86,7 @@ def test_dates_make_their_parts_in_their_own_zone(name):
 
 
 def test_dates_of_another_zone_are_the_same_moments():
-    learnt = learn_encoder(DATES["Greenwich"][0], "date", 40, 10, 0)
+    learnt = learn_encoder(DATES["Greenwich"][0], "date")
     same = pd.Series(["2021-12-31T23:59:59Z", "2022-01-01T04:59:59+05:00"])
     first, second = learnt.numbers(same)
     assert first.tolist() == second.tolist()
@@ -107,7 +94,7 @@ def test_dates_of_another_zone_are_the_same_moments():
 
 def test_a_season_has_what_comes_again_and_no_year():
     def parts(moments):
-        return learn_encoder(pd.Series(moments), "season", 40, 10, 0)
+        return learn_encoder(pd.Series(moments), "season")
 
     years = parts(pd.date_range("2020-01-01", periods=400, freq="37h"))
     assert years.parts == ("month", "weekday", "hour")
@@ -119,15 +106,15 @@ def test_a_season_has_what_comes_again_and_no_year():
 def test_dates_of_several_kinds_are_words():
     mixed = pd.Series(["1/2/2020", "2020-13-13", "3.4"] * 20)
     assert date_format(mixed) is None
-    assert isinstance(learn_encoder(mixed, "date", 40, 10, 0), Categories)
+    assert isinstance(learn_encoder(mixed, "date"), Categories)
 
 
 def test_a_column_without_values_makes_nothing():
-    assert learn_encoder(pd.Series([None, None], dtype=object), "text", 40, 10, 0) is None
-    assert learn_encoder(pd.Series(["", " "]), "text", 40, 10, 0) is None
-    assert learn_encoder(pd.Series([pd.NaT, pd.NaT]), "date", 40, 10, 0) is None
+    assert learn_encoder(pd.Series([None, None], dtype=object), "text") is None
+    assert learn_encoder(pd.Series(["", " "]), "text") is None
+    assert learn_encoder(pd.Series([pd.NaT, pd.NaT]), "date") is None
     # Letters that stand alone have n-grams with the blanks around them; signs too.
-    assert learn_encoder(pd.Series(list("ab")), "text", 1, 10, 0).n_columns == 2
+    assert learn_text(list("ab")).n_columns == 2
 
 
 def test_zones_have_names_or_offsets_and_no_paths():

@@ -8,16 +8,19 @@ from scipy import sparse
 from sklearn.naive_bayes import GaussianNB
 
 from covey import FlockClassifier, FusionClassifier, SubsetSelector
+from covey.tables import Categories, NumberColumn, TableReader
 from covey.tables._preparation import prepare
 
 NAN = np.nan
 # A number with gaps, one without, three categories with gaps, two without.
 X = np.array([[1.0, 5, 0, 0], [NAN, 6, 1, 1], [3.0, 7, 2, 0], [5.0, 8, NAN, 0]])
-WORDS = {2: ("a", "b", "c"), 3: ("u", "v")}
+READING = TableReader(
+    (NumberColumn(), NumberColumn(), Categories(("a", "b", "c")), Categories(("u", "v")))
+)
 
 
 def prepared(weight=(1.0, 1, 1, 1)):
-    return prepare(X, WORDS, np.array(weight), None)
+    return prepare(X, READING, np.array(weight), None)
 
 
 def test_gaps_are_filled_by_the_median_and_marked_and_categories_have_a_column_each():
@@ -52,7 +55,7 @@ def test_features_are_in_use_with_any_of_their_columns():
 
 def test_sparse_rows_stay_sparse_and_their_gaps_are_zero():
     rows = sparse.csr_array(np.array([[0.0, NAN], [2.0, 0.0], [0.0, 3.0]]))
-    preparation, made = prepare(rows, {}, np.ones(3), None)
+    preparation, made = prepare(rows, None, np.ones(3), None)
     assert sparse.issparse(made)
     np.testing.assert_array_equal(made.toarray(), [[0, 0, 1], [2, 0, 0], [0, 3, 0]])
     dense = preparation.transform(rows.toarray())
@@ -64,9 +67,6 @@ def test_sparse_rows_stay_sparse_and_their_gaps_are_zero():
 ROWS = pd.DataFrame({"a": np.arange(40.0) % 7, "b": np.arange(40.0) % 3})
 SIDES = np.arange(40) % 2
 NEITHER = {
-    "a date": (pd.date_range("2020", periods=40), "Column 'c' of X holds dates or times"),
-    "a duration": (pd.to_timedelta(np.arange(40), unit="h"), "Column 'c' of X holds dates or"),
-    "a period": (pd.period_range("2020", periods=40), "Column 'c' of X holds dates or times"),
     "bytes": ([b"a", b"b"] * 20, "Column 'c' of X holds neither numbers nor categories"),
     "lists": ([[1], [2]] * 20, "Column 'c' of X holds neither numbers nor categories"),
     "complex": (np.arange(40) + 1j, "Column 'c' of X .*Complex data not supported"),
@@ -88,11 +88,35 @@ def test_a_column_that_is_neither_numbers_nor_categories_is_refused_by_its_name(
         assert "\n" not in str(found.value)
 
 
-def test_dates_are_no_numbers_in_a_frame_of_their_own_or_of_polars():
-    days = pd.DataFrame({"c": pd.date_range("2020", periods=40)})
-    for table in (days, pl.from_pandas(days)):
+DATES = {
+    "dates": pd.date_range("2020", periods=40),
+    "lengths of time": pd.to_timedelta(np.arange(40), unit="h"),
+    "periods": pd.period_range("2020", periods=40),
+}
+
+
+@pytest.mark.parametrize("what", DATES)
+def test_dates_are_refused_where_a_model_was_fitted_to_numbers(what):
+    dates = ROWS.assign(c=DATES[what])
+    named = FlockClassifier(effort="fast", n_estimators=1, categorical_features=["a"])
+    fitted = FlockClassifier(effort="fast", n_estimators=1).fit(ROWS.assign(c=1.0), SIDES)
+    for refused in (lambda: named.fit(dates, SIDES), lambda: fitted.predict(dates)):
         with pytest.raises(ValueError, match="Column 'c' of X holds dates or times"):
-            FlockClassifier(effort="fast").fit(table, SIDES)
+            refused()
+
+
+@pytest.mark.parametrize("what", DATES)
+def test_dates_are_numbers_of_their_own(what):
+    later = np.arange(40) >= 20
+    table = pd.DataFrame({"c": DATES[what]})
+    flock = FlockClassifier(effort="fast", random_state=0).fit(table, later)
+    assert flock.n_features_in_ == 1
+    assert flock.score(table, later) > 0.9
+    if what == "dates":
+        same = FlockClassifier(effort="fast", random_state=0).fit(pl.from_pandas(table), later)
+        np.testing.assert_array_equal(
+            same.predict_proba(pl.from_pandas(table)), flock.predict_proba(table)
+        )
 
 
 def test_two_columns_of_one_name_are_refused_by_it():

@@ -166,7 +166,7 @@ class Basis:
         clip = np.clip if is_on_host(columns) else xp.clip
         reach = self.reach
         if reach is not None and columns.shape[1]:
-            low, high = (like(columns, end) for end in reach)
+            low, high = like(columns, reach[0]), like(columns, reach[1])
             # Mostly all rows are within reach, and need no copy.
             beyond = (xp.min(columns, axis=1) < low) | (xp.max(columns, axis=1) > high)
             if bool(xp.any(beyond)):

@@ -87,7 +87,7 @@ def compare(
 
     def measure(name: str, model: Any) -> None:
         if name not in sizes:
-            sizes[name] = size_of(model.estimator_)
+            sizes[name] = size_of(model)
 
     stopped = False
     with console.progress(len(field) * len(splits), "comparing") as step:

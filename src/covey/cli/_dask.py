@@ -29,7 +29,6 @@ from sklearn.base import clone
 
 from covey import members
 from covey._core.random import Purpose, UniformRows
-from covey._table_models import TableClassifier, TableRegressor
 from covey.cli._console import CommandError, Console
 from covey.cli._evaluate import Judged, predictions_of
 from covey.cli._models import truth_of
@@ -113,10 +112,10 @@ def fitted_on_blocks(
         step("judging", 1)
         held_out, rows, n_rows = table.judged(problem, fitted)
         step(f"flock, on all {n_rows:,} rows", 1)
-        kind = TableRegressor if problem.regression else TableClassifier
-        model = kind(learner, columns=problem.kinds, random_state=seed)
-        estimator = table.fit(learner, _ALL, files[1])[0]
-        model._set_fitted(table.known[_ALL].preparation, estimator)
+        model = table.fit(learner, _ALL, files[1])[0]
+        known = table.known[_ALL].preparation
+        names = known.feature_names_in_.tolist()
+        model._put_behind(known.preparation_, names, known._seen_columns)
         step("", 1)
     return problem, Judged(model, held_out, held_out.how), rows, n_rows
 
@@ -442,10 +441,14 @@ class _Table:
         y = da.concatenate([da.from_delayed(y, (np.nan,), dtype) for _, y in pieces])
         started = time.perf_counter()
         try:
-            fitted = clone(learner).set_params(checkpoint=checkpoint).fit(X, y)
+            # What is made of one column flips together, as in a flock that makes it itself.
+            groups = [made for made in known.preparation.groups().values() if len(made) > 1]
+            fitted = clone(learner).set_params(checkpoint=checkpoint, feature_groups=groups)
+            fitted.fit(X, y)
         except RuntimeError as error:
             raise CommandError(str(error), 1) from None
-        return fitted.set_params(checkpoint=None), time.perf_counter() - started
+        fitted.set_params(checkpoint=None, feature_groups=None)
+        return fitted, time.perf_counter() - started
 
     def judged(
         self, problem: Problem, fitted: Sequence[tuple[Any, float]]

@@ -127,18 +127,17 @@ def set_decision(model: Any, how: dict[str, Any], held_out: HeldOut | None = Non
     from covey._decisions import asked_decision
     from covey.inspection._ranking import measured
 
-    estimator, rows = getattr(model, "estimator_", model), ()
-    known = getattr(estimator, "calibration_", None)
+    known, rows = getattr(model, "calibration_", None), ()
     if held_out is not None:
         predicted, groups = held_out.predictions, held_out.groups
         rows = model.classes_.searchsorted(held_out.y), predicted, None, "out of fold", groups
     elif known is not None:
         rows = known.label, known.probabilities, known.weight, known.source
     try:
-        estimator.decision_ = measured(asked_decision(model.classes_, **how), *rows)
+        model.decision_ = measured(asked_decision(model.classes_, **how), *rows)
     except ValueError as error:
         raise CommandError(f"--{next(iter(how))}: {error}") from None
-    return estimator.decision_
+    return model.decision_
 
 
 def override(model: Any, wanted: dict[str, Any]) -> Any:
@@ -146,7 +145,7 @@ def override(model: Any, wanted: dict[str, Any]) -> Any:
     if not hasattr(model, "classes_"):
         raise CommandError(f"--{next(iter(wanted))}: the model predicts numbers, not classes.")
     decision, rarer = getattr(model, "decision_", None), None
-    known = getattr(getattr(model, "estimator_", model), "calibration_", None)
+    known = getattr(model, "calibration_", None)
     if decision is not None and decision.code is not None:
         rarer = decision.label
     elif known is not None and len(model.classes_) == 2:

@@ -6,7 +6,6 @@ import gc
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
 from covey.fusers._outputs import member_output
+from covey.tables._known_columns import with_floats
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
@@ -159,7 +159,8 @@ class Trial:
                 self._parts.clear()
             train, test = self.splits[number]
             prepared = PreparedRows(self.problem, train, self.seed)
-            held_out = prepared.preparation.transform(self.problem.table.iloc[test])
+            problem = self.problem
+            held_out = with_floats(problem.table.iloc[test], problem.kinds, problem.formats)
             self._parts[number] = prepared, held_out
         return self._parts[number]
 
@@ -170,14 +171,14 @@ class Trial:
             # With n rows the log-loss of p coefficients is about p / (2 n) above the best, so that
             # a comparison with 40,000 is fair to the third digit.
             drawn = np.random.default_rng(self.seed).permutation(len(prepared.rows))
-            drawn, prepared = np.sort(drawn[:_MOST_ROWS_TO_COMPARE]), copy(prepared)
-            prepared.rows, prepared.numbers = prepared.rows[drawn], prepared.numbers.iloc[drawn]
+            rows = prepared.rows[np.sort(drawn[:_MOST_ROWS_TO_COMPARE])]
+            prepared = PreparedRows(self.problem, rows, self.seed)
         started = time.perf_counter()
         model = prepared.fit(estimator, checkpoint)
         seconds = time.perf_counter() - started
         self._on_fitted(name, model)
-        knows = self.problem.regression or hasattr(model.estimator_, "predict_proba")
-        predictions = predictions_of(model.estimator_, held_out, self._classes)
+        knows = self.problem.regression or hasattr(model, "predict_proba")
+        predictions = predictions_of(model, held_out, self._classes)
         return Predicted(name, predictions, "other", seconds, knows)
 
     def held_out(self, first: str = "", how: str = "") -> HeldOut | None:
@@ -222,15 +223,15 @@ def held_out_of(
     )
 
 
-def predictions_of(estimator: Any, numbers: Any, classes: np.ndarray | None) -> np.ndarray:
+def predictions_of(estimator: Any, rows: Any, classes: np.ndarray | None) -> np.ndarray:
     """Probabilities of all classes (n, n_classes), or numbers (n,) where there are none.
 
     A class that the estimator has not seen has none; one that has no probabilities is sure.
     """
     if classes is None:
-        return np.asarray(estimator.predict(numbers), dtype=np.float64)
+        return np.asarray(estimator.predict(rows), dtype=np.float64)
     kind = "probability" if hasattr(estimator, "predict_proba") else "label"
-    found, _ = member_output(estimator, numbers, classes, kind, type(estimator).__name__)
+    found, _ = member_output(estimator, rows, classes, kind, type(estimator).__name__)
     return found if kind == "probability" else np.eye(len(classes))[found]
 
 
@@ -258,7 +259,7 @@ def judged_by_search(
 
     It flatters a little, since the search chose by these rows. None where it held none out.
     """
-    found = getattr(fitted.estimator_, "out_of_fold_", None)
+    found = getattr(fitted, "out_of_fold_", None)
     if found is None:
         return None
     own = held_out_of(problem, found.rows, [Predicted(name, found.predictions, "own")], how)

@@ -39,6 +39,7 @@ def explain(
     from covey.cli import _models as models
     from covey.cli._writing import check_writable, writing
     from covey.inspection import row_card
+    from covey.tables._known_columns import table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(html, (".html", ".htm"), inputs=(table, model))
@@ -54,7 +55,7 @@ def explain(
     before, record = 0, None
     for piece, _ in models.pieces_for(fitted, table):
         if row <= before + len(piece):
-            record = piece.iloc[[row - before - 1]].reset_index(drop=True)
+            record = table_for(fitted, piece.iloc[[row - before - 1]]).reset_index(drop=True)
             break
         before += len(piece)
     if record is None:

@@ -25,12 +25,12 @@ def export(
     """
     from covey.cli._models import load_model
     from covey.cli._writing import check_writable, writing
-    from covey.onnx._table_columns import table_to_onnx
+    from covey.onnx import to_onnx
 
     console = Console(quiet, as_json)
     check_writable(onnx, (".onnx",))
     fitted = load_model(model)
     with writing(onnx):
-        table_to_onnx(fitted, onnx, dtype="float64" if double else "float32")
+        to_onnx(fitted, onnx, dtype="float64" if double else "float32", by_column=True)
     console.note(f"Wrote {onnx}.")
     console.emit(onnx=onnx, columns=fitted.feature_names_in_)

@@ -112,6 +112,7 @@ def fit(
     from covey.cli._problem import read_problem
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
+    from covey.tables._known_columns import table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     limits = {
@@ -200,7 +201,7 @@ def fit(
         rows = rows if found.held_out is None else rows.iloc[found.held_out.rows]
     evaluation = evaluate(
         found.model,
-        rows,
+        table_for(found.model, rows),
         held_out=found.held_out,
         target=target,
         n_rows=n_rows,

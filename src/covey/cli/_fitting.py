@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from covey._table_models import TableClassifier, TableRegressor
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem
 from covey.tables import TablePreparation
+from covey.tables._known_columns import with_floats
 
 # Folds of a search by groups are stratified up to so many groups; beyond, that takes too long.
 _MOST_GROUPS_TO_STRATIFY = 4_000
@@ -109,19 +111,27 @@ def _check_fuser(problem: Problem, fuser: str) -> None:
 
 
 class PreparedRows:
-    """Some rows of a problem, prepared once for all the models that are fitted on them."""
+    """Some rows of a problem, made numbers once for all models that take nothing else."""
 
     def __init__(self, problem: Problem, rows: np.ndarray, seed: int = 0):
         self.problem, self.rows, self.seed = problem, rows, seed
-        self.preparation = TablePreparation(columns=problem.kinds, random_state=seed)
-        self.numbers = self.preparation.fit_transform(problem.take(rows))
+        self.table = with_floats(problem.take(rows), problem.kinds, problem.formats)
+
+    @cached_property
+    def prepared(self) -> tuple[TablePreparation, pd.DataFrame]:
+        preparation = TablePreparation(columns=self.problem.kinds, random_state=self.seed)
+        return preparation, preparation.fit_transform(self.table, self.problem.y[self.rows])
 
     def fit(self, estimator: Any, checkpoint: str | None = None) -> Any:
         """A model of the table; whatever it tunes, it tunes by groups or forward in time too.
 
-        With a checkpoint, a fit that was killed goes on from that file.
+        A flock takes the table itself; another model is the last step of a pipeline. With a
+        checkpoint, a fit that was killed goes on from that file.
         """
         from sklearn.base import clone
+        from sklearn.pipeline import Pipeline
+
+        from covey.members._base_flock import Flock
 
         problem, estimator = self.problem, clone(estimator)
         given = {name: estimator.get_params()[name] for name in _fold_parameters(estimator)}
@@ -138,12 +148,14 @@ class PreparedRows:
         if checkpoint is not None:
             given["checkpoint"] = None
             estimator.set_params(checkpoint=checkpoint)
-        kind = TableRegressor if problem.regression else TableClassifier
-        model = kind(estimator, columns=problem.kinds, random_state=self.seed)
-        model._fit_prepared(self.preparation, self.numbers, problem.y[self.rows])
+        y, model = problem.y[self.rows], estimator
+        if isinstance(estimator, Flock):
+            estimator.set_params(categorical_features=problem.kinds).fit(self.table, y)
+        else:
+            preparation, numbers = self.prepared
+            model = Pipeline([("table", preparation), ("model", estimator.fit(numbers, y))])
         # The folds are of these rows alone; another fit of the model has other rows.
-        for one in (model.estimator, model.estimator_):
-            one.set_params(**given)
+        estimator.set_params(**given)
         return model
 
 

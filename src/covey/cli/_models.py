@@ -17,7 +17,9 @@ from covey.cli._text_tables import Note, ignored
 from covey.cli._writing import writing
 from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
+from covey.tables._encoders import Categories
 from covey.tables._kinds import as_kind, listed, not_numbers
+from covey.tables._known_columns import encoders_of, formats_of, kinds_of, table_for
 
 # The most rows of which it is kept that the model was fitted on them.
 _MOST_ROWS_REMEMBERED = 20_000
@@ -35,15 +37,13 @@ def keep_evaluation(
     """Keep with a model what is known of it, and which rows it was fitted on."""
     # Single rows of the table are no business of those who get the model.
     model.evaluation_ = evaluation.without_rows()
-    model.preparation_.number_formats_.update(
-        {name: form for name, form in problem.formats.items() if name in problem.kinds}
-    )
-    calibrate = getattr(model.estimator_, "_calibrate_out_of_fold", None)
+    formats = {name: form for name, form in problem.formats.items() if name in problem.kinds}
+    model._keep_formats(formats)
+    calibrate = getattr(model, "_calibrate_out_of_fold", None)
     if held_out is not None and calibrate is not None:
         # Sets, bounds and rows for a person are then by the same rows as the scores.
         calibrate(held_out.y, held_out.predictions)
-    some = rows.head(_MOST_ROWS_REMEMBERED)
-    model.seen_ = np.unique(row_hashes(some, model.preparation_.kinds_))
+    model.seen_ = np.unique(row_hashes(rows.head(_MOST_ROWS_REMEMBERED), kinds_of(model)))
 
 
 def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
@@ -70,12 +70,13 @@ def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
 
 def predictions_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
     """Probabilities, or numbers of a regressor."""
+    rows = table_for(model, rows)
     return model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
 
 
 def load_model(path: str) -> Any:
     """A model of a table, from a file of ``covey fit``."""
-    from covey._table_models import TableClassifier, TableRegressor
+    from covey.members._base_flock import Flock
     from covey.persistence import ModelFileError, load
 
     try:
@@ -83,17 +84,17 @@ def load_model(path: str) -> Any:
             model = load(path)
     except ModelFileError as error:
         raise CommandError(str(error)) from None
-    if not isinstance(model, TableClassifier | TableRegressor):
+    if not isinstance(model, Flock) or not hasattr(model, "feature_names_in_"):
         raise CommandError(
-            f"{path} holds a {type(model).__name__} without a table's preparation; give a file "
-            "that covey fit has saved, or use covey.load in Python."
+            f"{path} holds a {type(model).__name__} that was not fitted to the columns of a "
+            "table; give a file that covey fit has saved, or use covey.load in Python."
         )
     return model
 
 
 def number_columns(model: Any) -> set[str]:
     """The columns of numbers that a model needs."""
-    return {name for name, kind in model.preparation_.kinds_.items() if kind == "number"}
+    return {name for name, kind in kinds_of(model).items() if kind == "number"}
 
 
 def pieces_for(
@@ -106,7 +107,7 @@ def pieces_for(
         number_columns(model),
         {*model.feature_names_in_, *copy},
         copy=copy,
-        formats=model.preparation_.number_formats_,
+        formats=formats_of(model),
         note=note,
     ):
         if not n_rows:
@@ -150,7 +151,17 @@ class Notable:
     """Counts, over the pieces of a table, values that are strange to a model."""
 
     def __init__(self, model: Any):
-        self._model = model
+        self._model, self._formats = model, formats_of(model)
+        self._categories = {
+            name: encoder.known
+            for name, encoder in encoders_of(model).items()
+            if isinstance(encoder, Categories)
+        }
+        self._ranges = {
+            seen.name: (seen.values[0], seen.values[-1])
+            for seen in model._seen_columns.columns
+            if seen.kind == "number" and seen.values
+        }
         self._strange: dict[str, tuple[int, Any]] = {}
         self._unseen: dict[str, tuple[int, Any]] = {}
         self._far: list[str] = []
@@ -159,15 +170,14 @@ class Notable:
 
     def count(self, piece: pd.DataFrame) -> None:
         """Look at the next rows: for what is no number, far outside, not seen, or empty."""
-        preparation = self._model.preparation_
         plain = set(piece.select_dtypes("number").columns)
         for name in sorted(number_columns(self._model)):
-            values = as_kind(piece[name], "number", preparation.number_formats_.get(name))
+            values = as_kind(piece[name], "number", self._formats.get(name))
             if name not in plain:
                 lost = piece[name].notna() & values.isna()
                 self._add(self._strange, name, piece[name][lost])
             # Beyond the range that the model has seen by more than its width.
-            low, high = preparation.ranges_.get(name, (np.nan, np.nan))
+            low, high = self._ranges.get(name, (np.nan, np.nan))
             width, numbers = high - low or max(1.0, abs(high)), values.to_numpy()
             far = np.flatnonzero((numbers < low - width) | (numbers > high + width))
             self._n_far += len(far)
@@ -176,7 +186,7 @@ class Notable:
                 f"what the model has seen ({low:g} to {high:g})"
                 for row in far[: max(0, _MOST_NAMED - len(self._far))]
             ]
-        for name, categories in preparation.categories().items():
+        for name, categories in self._categories.items():
             values = as_kind(piece[name], "text")
             self._add(self._unseen, name, values[values.notna() & ~values.isin(categories)])
         gaps = piece[self._model.feature_names_in_.tolist()].isna().to_numpy()

@@ -70,6 +70,7 @@ def predict(
     """
     from covey.cli import _models as models
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
+    from covey.tables._known_columns import table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, TABLE_ENDINGS, inputs=(table, model))
@@ -85,6 +86,7 @@ def predict(
     with console.progress(None, "rows", out is None) as step, writer as write:
         for piece, copies in models.pieces_for(fitted, table, copy or (), console.note):
             notable.count(piece)
+            piece = table_for(fitted, piece)
             write(predictions(fitted, piece, proba, explain, copies, level, reject))
             n_rows += len(piece)
             step("rows", len(piece))
@@ -113,17 +115,17 @@ def _check_promises(
             continue
         if not hasattr(model, method):
             raise CommandError(
-                f"{name}: a {type(model.estimator_).__name__} does not know how far off it is."
+                f"{name}: a {type(model).__name__} does not know how far off it is."
             )
         if not 0 <= share < 1 or (name == "--level" and share == 0):
             raise CommandError(f"{name} must be a share between 0 and 1, got {share:g}.")
-        if not hasattr(model.estimator_, "calibration_"):
+        if not hasattr(model, "calibration_"):
             raise CommandError(
                 f"{name}: the model was fitted without rows held out (in Python, or it was "
                 "stopped); fit it again with covey fit."
             )
     if level is not None and classes:
-        always = model.estimator_.calibration_.always_in_sets(level, model.classes_)
+        always = model.calibration_.always_in_sets(level, model.classes_)
         if always:
             console.note(always)
     if reject is not None:

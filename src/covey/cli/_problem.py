@@ -16,21 +16,17 @@ from covey.cli._console import CommandError, Console
 from covey.cli._guards import guards
 from covey.cli._reading import read_table
 from covey.evaluation._record import Remark
-from covey.tables import TablePreparation, Text, learn_dates
 from covey.tables._kinds import Column, as_kind, kind_of, look
+from covey.tables._learning import learn_dates
 from covey.tables._numbers import NumberFormat
+from covey.tables._row_names import without_useless_names
+from covey.tables._table_reader import learn_reading
 
 # A target of whole numbers with more values than this is taken as a quantity.
 MOST_NUMBERED_CLASSES = 20
 MOST_FRACTION_CLASSES = 10
 MOST_CLASSES = 200
 FEWEST_ROWS = 10
-# Whether names help to predict is found on some rows.
-_MOST_ROWS_OF_NAMES = 2_000
-_FEWEST_ROWS_OF_NAMES = 60
-_MOST_FEATURES_BESIDE_NAMES = 400
-# The share of the variance that text must explain beyond the other columns.
-_LEAST_GAIN = 0.001
 # The most bytes of a name or a word in the file of a model.
 _LONGEST_WORD = 1 << 16
 # Text that repeats itself is of use like categories; the doubt is about names of rows.
@@ -219,65 +215,15 @@ def _check_lengths(problem: Problem) -> None:
 
 
 def text_without_use(problem: Problem) -> list[str]:
-    """Return columns of names, without which a linear model is as good on rows held out.
-
-    The other columns are used by both; the target's classes are numbers from 0 to 1 each.
-    """
-    n_rows = len(problem.y)
-    names = [
-        column.name
-        for column in problem.columns
-        if column.kind == "text" and column.n_values > _SHARE_OF_NAMES * n_rows and not column.drop
-    ]
-    if n_rows < _FEWEST_ROWS_OF_NAMES or not names:
+    """Return columns of names, without which a linear model is as good on rows held out."""
+    kinds = problem.kinds
+    table = problem.table[list(kinds)]
+    reading = learn_reading(table, kinds)
+    if reading is None:
         return []
-    rng = np.random.default_rng(0)
-    rows = rng.permutation(n_rows)[:_MOST_ROWS_OF_NAMES]
-    y = problem.y[rows, None]
-    y = y if problem.regression else (y == np.unique(y)).astype(np.float64)
-    folds = rng.integers(3, size=len(rows))
-    if problem.groups is not None:
-        folds = np.unique(problem.groups[rows], return_inverse=True)[1] % 3
-    gains: dict[str, float] = {}
-    for fold in range(3):
-        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        if not len(train) or not len(test):
-            return []
-        preparation = TablePreparation(columns=problem.kinds, random_state=0)
-        known = preparation.fit_transform(problem.table.iloc[rows[train]]).to_numpy()
-        new = preparation.transform(problem.table.iloc[rows[test]]).to_numpy()
-        made_of = np.array(preparation.column_of_, dtype=object)
-        texts = [name for name in names if isinstance(preparation._encoders.get(name), Text)]
-        rest = ~np.isin(made_of, texts)
-        if not texts or rest.sum() > _MOST_FEATURES_BESIDE_NAMES:
-            return []
-
-        parts = known, new, y[train], y[test]
-        for name in texts:
-            gain = _unexplained(rest, *parts) - _unexplained(rest | (made_of == name), *parts)
-            gains[name] = gains.get(name, 0.0) + gain / 3
-    return [name for name, gain in gains.items() if gain < _LEAST_GAIN]
-
-
-def _unexplained(
-    used: np.ndarray, known: np.ndarray, new: np.ndarray, y_known: np.ndarray, y_new: np.ndarray
-) -> float:
-    """Return the share of the variance of new rows that ridge regression on columns leaves."""
-    from sklearn.linear_model import Ridge
-    from sklearn.preprocessing import StandardScaler
-
-    mean = y_known.mean(axis=0)
-    total = ((y_new - mean) ** 2).sum()
-    if not used.any() or not total:
-        return 1.0
-    scaler = StandardScaler().fit(known[:, used])
-    known, new = (np.clip(scaler.transform(X[:, used]), -5.0, 5.0) for X in (known, new))
-    left = []
-    for penalty in (0.01, 0.1, 1.0):
-        ridge = Ridge(penalty * len(known), fit_intercept=False).fit(known, y_known - mean)
-        errors = y_new - mean - ridge.predict(new).reshape(y_new.shape)
-        left.append((errors**2).sum())
-    return float(min(left) / total)
+    useful = without_useless_names(reading, table, problem.y, problem.groups, problem.regression)
+    both = zip(kinds, reading.encoders, useful.encoders, strict=True)
+    return [name for name, encoder, kept in both if kept is not encoder]
 
 
 def _learn_seasons_only(

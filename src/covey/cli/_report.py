@@ -46,6 +46,7 @@ def report(
     from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
+    from covey.tables._known_columns import formats_of, kinds_of, table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, (".html", ".htm"))
@@ -58,7 +59,7 @@ def report(
     classes, numbers = getattr(fitted, "classes_", None), models.number_columns(fitted)
     if classes is not None and np.issubdtype(classes.dtype, np.number):
         numbers.add(target)
-    formats = fitted.preparation_.number_formats_
+    formats = formats_of(fitted)
     frame = read_table(table, numbers, labels=[target], formats=formats)
     check_column(frame, target, "--target")
     if name is not None:
@@ -67,7 +68,7 @@ def report(
     frame, truth = _known_rows(frame, target, classes, console)
     caution = None
     if hasattr(fitted, "seen_"):
-        hashes = row_hashes(frame, fitted.preparation_.kinds_)
+        hashes = row_hashes(frame, kinds_of(fitted))
         again = int(np.isin(hashes, fitted.seen_).sum())
         if again:
             rows = f"{again:,} of these {len(frame):,} rows were fitted on"
@@ -77,7 +78,7 @@ def report(
     evaluation = evaluate(
         fitted,
         # What is said is about the columns of this table that the model reads.
-        frame[list(fitted.feature_names_in_)],
+        table_for(fitted, frame),
         truth,
         target=target,
         n_rows=0 if known is None else known.n_rows,

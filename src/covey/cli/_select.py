@@ -64,7 +64,7 @@ def selected_columns(
     from covey.cli._fitting import PreparedRows, flock
 
     prepared = PreparedRows(problem, np.arange(len(problem.y)), seed)
-    preparation, numbers = prepared.preparation, prepared.numbers
+    preparation, numbers = prepared.prepared
     groups = {name: made for name, made in preparation.groups().items() if len(made) > 1}
     kind = SubsetEnsembleRegressor if problem.regression else SubsetEnsembleClassifier
     # As the selector does by default, with columns that are flipped together.

@@ -164,6 +164,8 @@ def separator_of(path: str) -> str | None:
     ending = _ending(path)
     if path == "-" or ending in (*PARQUET, *_SHEETS, *_DATABASES, *_JSON):
         return None
+    if Path(path).is_dir():
+        raise CommandError(f"{path} is a folder; name a table in it.")
     if ending not in _TEXT:
         raise CommandError(
             f"{path} has an ending that covey does not know; give a .csv, .tsv, .parquet, .xlsx, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -40,7 +41,7 @@ _ALL_ROWS = {"folds": False, "single": False}
 
 
 class DaskRows:
-    """The blocks of a Dask table as the rows of a fit: `covey.members`'s ``TrainingRows``.
+    """The blocks of a Dask table as the rows of a fit; see `InMemoryRows`.
 
     A gate needs X after the members are grown: ``keeps_features``. ``classes`` are the labels,
     sorted; None if the target is numeric. Of each label (one, if it is numeric) ``class_counts``,
@@ -177,14 +178,11 @@ class DaskRows:
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
         """Some of the rows, in this process."""
-        X, target, weight, n_fitted = self._sampled(n_rows, seed, holds_out=folds is None)
-
-        def target_of(rows: slice) -> ClassTarget | ValueTarget:
-            if self.classes is None:
-                return ValueTarget(target[rows], self._loss)
-            return ClassTarget(target[rows], len(self._labels))
-
-        return sampled_rung(X, target_of, weight, n_fitted, factor, folds=folds)
+        X, y, weight, n_fitted = self._sampled(n_rows, seed, holds_out=folds is None)
+        target_of: Any = partial(ClassTarget, n_classes=len(self._labels))
+        if self.classes is None:
+            target_of = partial(ValueTarget, loss=self._loss)
+        return sampled_rung(X, y, target_of, weight, n_fitted, factor, folds=folds)
 
     def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
         """About so many rows X with their y and weights, in this process."""

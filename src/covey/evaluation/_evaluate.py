@@ -104,7 +104,7 @@ def evaluate(
             groups=None if groups is None else np.asarray(groups),
         )
     known_columns, found_remarks = columns(model, table, held_out, target, health)
-    size = getattr(model, "estimator_", model) if inputs.flock is None else inputs.flock
+    size = model if inputs.flock is None else inputs.flock
     short = getattr(size, "readable_", None)  # a version with few terms, if the search measured it
     found = Evaluation(
         task,
@@ -215,15 +215,14 @@ def score_of(name: str, given: Mapping[str, Any], kind: str = "other") -> Score:
 
 def by_own_rows(model: Any) -> Evaluation:
     """What a flock says of itself by the training rows that its folds held out, if it kept any."""
-    decider = getattr(model, "estimator_", model)
-    known = getattr(decider, "calibration_", None)
+    known = getattr(model, "calibration_", None)
     classes = getattr(model, "classes_", None)
     found = Evaluation(
         "numbers" if classes is None else "classes",
         classes=[] if classes is None else [plain_label(one) for one in classes],
-        model=type(decider).__name__,
-        n_members=getattr(decider, "n_estimators_", None),
-        n_terms=getattr(decider, "n_terms_", None),
+        model=type(model).__name__,
+        n_members=getattr(model, "n_estimators_", None),
+        n_terms=getattr(model, "n_terms_", None),
     )
     if known is None:
         return found
@@ -231,7 +230,7 @@ def by_own_rows(model: Any) -> Evaluation:
     if classes is None:
         measures = {"mae": _mean_cost(np.abs(known.error), known.weight, None)}
     else:
-        codes = decided(decider, known.probabilities)
+        codes = decided(model, known.probabilities)
         n_right = float(known.weight[codes == known.label].sum())
         right = proportion_interval(min(round(n_right), n), n)._replace(value=n_right / n)
         of_truth = known.probabilities[np.arange(len(codes)), known.label]

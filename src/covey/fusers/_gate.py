@@ -450,6 +450,7 @@ class Gate(Fuser, name="gate"):
         return pooled(logs, importance.T[:, None, :], self.pool)[:, 0].T
 
 
+@dataclass(eq=False, repr=False)
 class GatedGroups(Fuser):
     """Groups of members, each fused by a gate of its own, averaged with fixed weights.
 
@@ -471,26 +472,16 @@ class GatedGroups(Fuser):
     ('GatedGroups', 1)
     """
 
+    basis: Basis
+    coef: np.ndarray
+    intercept: np.ndarray
+    sizes: Sequence[int]
+    pools: Sequence[str]
+    weights: np.ndarray
+    classes: np.ndarray | None
+
     learns = True
     needs_X = True
-
-    def __init__(
-        self,
-        basis: Basis,
-        coef: np.ndarray,
-        intercept: np.ndarray,
-        sizes: Sequence[int],
-        pools: Sequence[str],
-        weights: np.ndarray,
-        classes: np.ndarray | None,
-    ) -> None:
-        self.basis = basis
-        self.coef = coef
-        self.intercept = intercept
-        self.sizes = sizes
-        self.pools = pools
-        self.weights = weights
-        self.classes = classes
 
     @classmethod
     def of(cls, flock: FoundFlock, classes: np.ndarray | None) -> Self:

@@ -250,7 +250,7 @@ def bias_variance(
     n_jobs : int or None, default=None
         Processes that fit and predict.
     verbose : int, default=0
-        With 1, prints a line for every tenth of the runs.
+        How much joblib says of its progress: 1 a little, 10 every run.
 
     Returns
     -------

@@ -38,9 +38,10 @@ _FEWEST_REST = 5
 # A trend of the data counts from so many standard errors on, and one of the model beside it from
 # such a share of the data's.
 _SURE, _COUNTS = 2.0, 0.1
-# Numbers that often stand for gaps: -9, -1, 0, 96 to 99, 996 to 999 and so on, with either sign.
+# Numbers that often stand for gaps: -9, -1, 0, 96 to 99, 996 to 999 and so on, with either sign,
+# and a million or so.
 _NINES = [10**digits - last for digits in range(2, 7) for last in range(1, 5)]
-_CODES = frozenset([-9, -1, 0, *_NINES, *(-code for code in _NINES)])
+_CODES = frozenset([-9, -1, 0, 10**5, 10**6, *_NINES, *(-code for code in _NINES)])
 
 
 @dataclass(frozen=True)
@@ -556,9 +557,10 @@ def _looks_like_gaps(numbers: np.ndarray) -> list[float]:
         return []
     low, high = np.quantile(np.repeat(rest, counts[~is_code]), [0.25, 0.75])
     far = max(high - low, np.ptp(rest) / 4)
-    # Positive numbers have no place for -1; 0 is not so far from them as 999.
+    # Positive numbers have no place for -1; 0 is not so far from them as 999, a million farther.
     limits = {0.0: max(high - low, 3 * np.median(np.diff(rest)))}
     limits |= {-1.0: 0.0} if rest[0] >= 0 else {}
+    limits |= dict.fromkeys((1e5, 1e6), 3 * np.ptp(rest))
     found = []
     # From the rest outwards: a value that is not far from it belongs to it.
     for side, end in ((values > rest[-1], rest[-1]), (values < rest[0], rest[0])):

@@ -26,9 +26,10 @@ from covey._folds import check_groups
 from covey._state import Array, Index, Text, Told
 from covey._validation import check_number, check_sample_weight
 from covey.inspection._mixing_rows import as_model_answers, column_names, user_table
-from covey.tables._categories import categorical_columns, coded
+from covey.tables._categories import plain_numbers
 from covey.tables._columns import feature_names
-from covey.tables._preparation import MOST_ONE_HOT, prepare
+from covey.tables._preparation import prepare
+from covey.tables._table_reader import learn_reading
 
 # Rows that are measured, at most, and where there are many columns.
 MOST_ROWS, _FEWEST_ROWS = 2000, 300
@@ -350,17 +351,10 @@ def _numbers_of(table: Any) -> tuple[np.ndarray, np.ndarray]:
             for place in range(table.shape[1])
             if any(isinstance(value, str) for value in table[:, place].tolist())
         ]
-    codes, words = coded(table, categorical_columns(table, wanted, None))
-    for place in words:
-        # Rare categories count as one: nobody learns much of them.
-        known = codes[:, place][~np.isnan(codes[:, place])].astype(np.intp)
-        often = np.argsort(-np.bincount(known, minlength=1), kind="stable")[: MOST_ONE_HOT - 2]
-        rank = np.full(len(words[place]) + 1, len(often))
-        rank[often] = np.arange(len(often))
-        is_gap = np.isnan(codes[:, place])
-        codes[:, place] = np.where(
-            is_gap, np.nan, rank[np.where(is_gap, 0, codes[:, place]).astype(np.intp)]
-        )
-        words[place] = tuple(str(level) for level in range(len(often) + 1))
-    made, numbers = prepare(codes, words, np.ones(len(codes)), None)
+    reading = learn_reading(table, wanted, has_target=False)
+    if reading is None:
+        codes = plain_numbers(table, np.arange(table.shape[1]))
+    else:
+        codes = reading.read(table)
+    made, numbers = prepare(codes, reading, np.ones(len(codes)), None)
     return numbers, made.column_of

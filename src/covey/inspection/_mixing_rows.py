@@ -17,6 +17,7 @@ from covey._decisions import decided
 from covey._devices import to_numpy
 from covey.inspection._together import SeenTogether
 from covey.tables._categories import column_of
+from covey.tables._known_columns import table_for
 from covey.tables._seen_columns import (
     SeenColumn,
     SeenColumns,
@@ -46,8 +47,9 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
     """What a model remembers of its columns, or what rows that are given show of them."""
     check_is_fitted(model)
     if background is not None:
-        if hasattr(model, "_seen_in"):
-            return model._seen_in(background)
+        reading = getattr(getattr(model, "preparation_", None), "reading", None)
+        if reading is not None and hasattr(background, "columns"):
+            background = table_for(model, background)
         table = background if hasattr(background, "columns") else to_numpy(background)
         table = table if hasattr(table, "shape") else np.asarray(table)
         shape = tuple(table.shape)
@@ -57,7 +59,7 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
                 f"background must have rows, and the {width} columns of the model; got a table "
                 f"of shape {shape}."
             )
-        return seen_columns(table, column_names(model, table))
+        return seen_columns(table, column_names(model, table), reading=reading)
     known = getattr(model, "_seen_columns", None)
     if known is None:
         raise ValueError(
@@ -70,8 +72,9 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
 
 def user_table(model: Any, X: Any) -> Any:
     """Rows as a user gives them to a model: an array, a sparse matrix or a data frame."""
-    if hasattr(model, "_as_user_table"):
-        return model._as_user_table(X)
+    reading = getattr(getattr(model, "preparation_", None), "reading", None)
+    if reading is not None and hasattr(X, "columns"):
+        return table_for(model, X)
     return as_table(X if hasattr(X, "columns") else to_numpy(X))
 
 

@@ -245,8 +245,7 @@ def _without_small(record: dict[str, Any]) -> dict[str, Any]:
 
 def _how_sure(model: Any, table: Any, record: dict[str, Any]) -> dict[str, Any]:
     """What rows held out tell about predictions like this one."""
-    inner = getattr(model, "estimator_", model)
-    scores = getattr(inner, "calibration_", None)
+    scores = getattr(model, "calibration_", None)
     if scores is None:
         return {}
     found: dict[str, Any] = {"level": _LEVEL}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -115,16 +114,8 @@ class Runs:
 
     def all(self, n_runs: int, n_jobs: int | None, verbose: int) -> list[Run]:
         """Fit and predict ``n_runs`` times."""
-        started = time.perf_counter()
-        # Not every backend returns results one by one; they are requested so only to be printed.
-        parallel = Parallel(n_jobs=n_jobs, return_as="generator" if verbose else "list")
-        runs: list[Run] = []
-        for run in parallel(delayed(self.one)(number) for number in range(n_runs)):
-            runs.append(run)
-            if verbose and len(runs) * 10 // n_runs > (len(runs) - 1) * 10 // n_runs:
-                seconds = time.perf_counter() - started
-                print(f"[bias_variance] run {len(runs)}/{n_runs}, {seconds:.2f} s")
-        return runs
+        parallel = Parallel(n_jobs=n_jobs, verbose=verbose)
+        return parallel(delayed(self.one)(number) for number in range(n_runs))
 
     def one(self, number: int) -> Run:
         """Draw a training set, fit a clone on it and predict the test rows."""

@@ -44,9 +44,9 @@ from covey.members._prepared_features import PreparedFeatures
 from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import CLASSES, NUMBERS, Classes, Numbers
-from covey.members._training_rows import TrainingRows
+from covey.tables._checked import checked_rows
 from covey.tables._columns import feature_names
-from covey.tables._preparation import checked_rows, nothing_varies
+from covey.tables._preparation import nothing_varies
 from covey.tables._seen_columns import seen_means
 
 # So many features have pairs that Newton's steps can keep a matrix of.
@@ -162,9 +162,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         finder = self._finder(self)
-        finder.check_parameters()
-        fuser = self._make_fuser(self.fuser)
-        finder.check_fuser(fuser, groups)
+        finder.check_parameters(groups)
         continued = self.warm_start and hasattr(self, "fuser_")
         rows = self._open_rows(X, y, sample_weight, groups, reset=not continued)
         try:
@@ -177,7 +175,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             finder.journal = self._open_journal(rows)
             if isinstance(rows, InMemoryRows):
-                self._keep_seen(rows.X, rows.weight, rows.words)
+                self._keep_seen(rows.table, rows.weight, rows.reading)
             rows = self._prepared(rows, continued)
             self._target.standardize(self, rows, continued)
             self._keep_ranges(rows, continued)
@@ -185,7 +183,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)
             with own_threads() if finder.has_own_threads(rows) else nullcontext():
-                self._not_diverged(finder.run, rows, fuser, context, given)
+                self._not_diverged(finder.run, rows, context, given)
             if self._importance_of_columns is None:
                 self._keep_prepared(rows)
         finally:
@@ -198,7 +196,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
-    def _keep_prepared(self, rows: TrainingRows) -> None:
+    def _keep_prepared(self, rows: InMemoryRows) -> None:
         """Keep some rows to measure importance by, where no folds did."""
         if not (rows.keeps_folds or hasattr(self, "gate_support_")):
             return  # blocks whose members are grown do not keep their rows
@@ -211,7 +209,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         found = TrainingSample.of(X, y, weight, unit)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
-    def _keep_ranges(self, rows: TrainingRows, continued: bool) -> None:
+    def _keep_ranges(self, rows: InMemoryRows, continued: bool) -> None:
         """Learn how far columns go, beyond which new rows are held."""
         low, high = rows.ranges()
         if continued and getattr(self, "_ranges", None) is not None:
@@ -226,7 +224,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
                 f"{n_features} of them, more than {_MOST_FOR_NEWTON}; use 'auto'."
             )
 
-    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> TrainingRows:
+    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> InMemoryRows:
         if not hasattr(X, "__dask_graph__"):
             for name, given in (("y", y), ("sample_weight", sample_weight)):
                 if hasattr(given, "__dask_graph__"):
@@ -242,8 +240,8 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         how = {"reset": reset, "numeric": not self._classifies}
         return kind.open(self, X, y, sample_weight, groups, **how)
 
-    def _open_journal(self, rows: TrainingRows) -> Journal | None:
-        """The journal of a fit with a checkpoint; sets the seed of the fit that began it."""
+    def _open_journal(self, rows: InMemoryRows) -> Journal | None:
+        """Open the journal of a fit with a checkpoint; set the seed of the fit that began it."""
         if self.checkpoint is None:
             return None
         parameters = self.get_params(deep=False)
@@ -262,7 +260,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         return journal
 
     def _not_diverged(self, function: Callable[..., Any], *args: Any) -> Any:
-        """What the function returns, or one sentence if training leaves the finite numbers."""
+        """Call the function, or say in one sentence that training leaves the finite numbers."""
         try:
             with np.errstate(all="ignore"):
                 return function(*args)
@@ -298,8 +296,8 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean))
         )
 
-    def _narrowed(self, rows: TrainingRows) -> tuple[TrainingRows, np.ndarray]:
-        """The rows without columns of no use, and which columns (D,) are left.
+    def _narrowed(self, rows: InMemoryRows) -> tuple[InMemoryRows, np.ndarray]:
+        """Return the rows without columns of no use, and which columns (D,) are left.
 
         A product with fewer zeros in it is rounded otherwise, and a search may turn that into
         another flock: a constant column is to change nothing.
@@ -322,7 +320,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         return self.model_.estimators(self)
 
     def _seen_by_members(self) -> dict[str, Any]:
-        """What linear members know of the columns that they see, beside their support."""
+        """Return what linear members know of the columns that they see, beside their support."""
         return {
             "feature_names": getattr(self, "feature_names_in_", None),
             "basis": self.model_.basis,
@@ -331,12 +329,12 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         }
 
     def _is_linear(self) -> bool:
-        """Whether the fitted flock is one linear model."""
+        """Return whether the fitted flock is one linear model."""
         own = isinstance(self.model_, LinearModel)
         return own and isinstance(self.fuser_, self._target.linear_fuser)
 
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients (C, P) and intercepts (C,) of a flock that is one linear model."""
+        """Return coefficients (C, P) and intercepts (C,) of a flock that is one linear model."""
         why_not = self.model_.why_not_one(self)
         if why_not is not None:
             raise AttributeError(why_not)
@@ -555,7 +553,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         shares: np.ndarray | None = None,
         max_members: int | None = None,
     ) -> list[dict[str, Any]]:
-        """The records of `explain`; features count by their shares (n_features, n_names)."""
+        """Return records of `explain`; features count by their shares (n_features, n_names)."""
         check_number(top, "top", low=1, whole=True)
         X = self._check_rows(X)
         names, shares = self._named_shares(names, shares)
@@ -609,7 +607,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         self.calibration_ = self._target.calibration.of(OUT_OF_FOLD, truth, predicted, weight)
 
     def _measured(self, what: str) -> Any:
-        """The calibration, or a sentence that says why there is none."""
+        """Return the calibration, or a sentence that says why there is none."""
         check_is_fitted(self, "fuser_")
         if not hasattr(self, "calibration_"):
             raise ValueError(
@@ -791,16 +789,16 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         return self._summary()
 
     def _summary(self, origins: Origins | None = None) -> str:
-        """The summary, by the columns of a table that features are made of, if it is known."""
+        """Return the summary, by the columns of a table that features are made of, if known."""
         return self.model_.summary(self, origins=origins)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the estimator, and the flock once it is fitted."""
+        """Return what notebooks show: the estimator, and the flock once it is fitted."""
         html = estimator_html_repr(self)
         return html + self._table() if hasattr(self, "fuser_") else html
 
     def _table(self, origins: Origins | None = None) -> str:
-        """The members as an HTML table, by the columns of a table, if these are known."""
+        """Return the members as an HTML table, by the columns of a table, if these are known."""
         return self.model_.table(self, origins)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

@@ -17,7 +17,7 @@ from covey._models import fit_member, fit_on_rows, weight_parameters
 from covey.members._linear_search import Progress, is_interactive
 from covey.members._member_kinds import LINEAR, Table, as_given, made, member_prediction, suits
 from covey.members._mixing import Clock, Library
-from covey.members._training_rows import TrainingRows
+from covey.members._rows_in_memory import InMemoryRows
 
 # The share of a time limit after which no candidate is begun: what is kept is fitted once more.
 SHARE_OF_SEARCH = 0.75
@@ -36,7 +36,7 @@ class Comparison:
     """
 
     def __init__(
-        self, flock: Any, rows: TrainingRows, library: Library, clock: Clock, says: Progress
+        self, flock: Any, rows: InMemoryRows, library: Library, clock: Clock, says: Progress
     ) -> None:
         self._flock, self._rows, self._library = flock, rows, library
         self._clock, self._says = clock, says

@@ -28,6 +28,7 @@ from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
 from covey.tables._columns import feature_names
 from covey.tables._seen_columns import SeenColumns, seen_columns
+from covey.tables._table_reader import TableReader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -263,14 +264,14 @@ class Ensemble(ABC):
         self,
         X: Any,
         weight: np.ndarray | None = None,
-        words: Mapping[int, Sequence[str]] | None = None,
+        reading: TableReader | None = None,
     ) -> None:
         """Learn what is typical of the columns of the rows that the model is fitted to."""
         self.__dict__.pop("decision_", None)  # it was measured on the model of the last fit
         if not all(X.shape):
             return  # refused by whatever is fitted to it
         names = feature_names(self)
-        self._seen_columns = seen_columns(X, names, weight=weight, words=words)
+        self._seen_columns = seen_columns(X, names, weight=weight, reading=reading)
 
     def _keep_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Keep some training rows, by which importance is measured when it is asked for."""

@@ -105,9 +105,12 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         of one variable. Columns in no group do so alone. With groups there are no products.
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
-    categorical_features : "from_dtype", sequence of columns or None, default="from_dtype"
-        Columns that hold categories, by name, number or a mask. "from_dtype": those of a data
-        frame that hold categories or text. None: none. See Notes.
+    categorical_features : "from_dtype", mapping, sequence of columns or None, \
+default="from_dtype"
+        What the columns of a data frame hold. "from_dtype": it is looked up. A mapping from names
+        to "number", "text", "date" or "season" (of a date what comes again in later years): these
+        columns only. A sequence of names or numbers, or a mask: these are categories, and all
+        others numbers. None: all are numbers. See Notes.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     scoring : str, callable or None, default=None
@@ -218,6 +221,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         to one. Coefficients that cancel add up here. Of several kinds: what members say
         themselves, or how far their predictions move on some rows when a feature takes its
         median, by the members' weights.
+    model_ : GatedModel or MixedModel
+        All that it predicts by, as data; most attributes above are parts of it.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     fuser_ : Fuser
@@ -250,6 +255,12 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     out-of-fold log-loss by .2 % at most, upwards (``python -m benchmarks.categories.folds``). In
     the members of other kinds, and in models that a user gives, these columns stand for the
     features. Dask collections must be without gaps and categories.
+
+    Other columns of a data frame become several numbers, too: a date its parts and the days since
+    1970, and text that hardly repeats itself, or is prose, the leading directions of its n-grams.
+    Numbers may be written as "$41,000", "86.5 %" or "1.200,50 €". Ids are left out, and names of
+    rows that do not help a linear model on rows held out. So does `covey fit`: both make the same
+    model of the same rows. (Text is read as numbers or dates where pyarrow is installed.)
 
     A value of a new row that is far outside of what was seen counts as no farther out than once
     the length of the range of the training rows.
@@ -422,7 +433,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, ``n_features``,
         ``n_terms``, ``n_rows``, their ``mean_loss`` on held-out rows (of standardized y), and the
         ``weight`` they were given.
-    importance_, feature_importances_, coefficient_sizes_
+    importance_, feature_importances_, coefficient_sizes_, model_
         As of `FlockClassifier`, with the squared error as a share of the variance of y, and R^2.
     estimators_ : list of LinearRegressionMember
         The members, each a fitted regressor.

@@ -17,10 +17,10 @@ from covey._core.arrays import to_host
 from covey._core.basis import Basis
 from covey._state import refuse
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser, Gate
+from covey.fusers import Gate
 from covey.members._linear_model import LinearModel
+from covey.members._rows_in_memory import InMemoryRows
 from covey.members._stored import check_fuser
-from covey.members._training_rows import TrainingRows
 
 _TEMPERATURE = 0.01
 # Products with so many numbers of X are worth several threads of BLAS.
@@ -66,7 +66,8 @@ class Growing:
             refuse(name, "is not finite.", largest <= _LARGEST, too_large=True)
         check_fuser(flock.fuser_, lambda fuser: flock._target.example(flock), len(flock.mean_))
 
-    def check_parameters(self) -> None:
+    def check_parameters(self, groups: Any = None) -> None:
+        """Refuse parameters that make no sense, before any data is read."""
         flock = self._flock
         rates = ("auto", "constant", "newton") if flock._classifies else ("auto",)
         check_number(flock.n_estimators, "n_estimators", low=1, whole=True)
@@ -92,7 +93,7 @@ class Growing:
         )
         if not flock._classifies:
             check_number(flock.alpha, "alpha", low=0)
-        fuser = flock._make_fuser(flock.fuser)
+        fuser = self._fuser = flock._make_fuser(flock.fuser)
         gated = isinstance(fuser, Gate)
         if gated and not flock._classifies:
             fuser.check_numbers()
@@ -111,9 +112,20 @@ class Growing:
                 "warm_start adds members beside the fitted ones, but a gate changes them all; "
                 "use warm_start=False, or a fuser other than a gate."
             )
+        if fuser.learns and flock.select_size is not None:
+            raise ValueError(
+                f"select_size={flock.select_size!r} compares flocks of different sizes under a "
+                f"fixed rule, but fuser={flock.fuser!r} learns; use select_size=None."
+            )
+        if groups is not None:
+            search = "FlockRegressor" if not flock._classifies else "FlockClassifier"
+            raise ValueError(
+                "groups keeps rows together in the folds of a search, but "
+                f"{type(flock).__name__} has none; use {search}, or leave groups out."
+            )
 
     def settings(self) -> TrainingSettings:
-        """How a member is trained."""
+        """Return how a member is trained."""
         flock = self._flock
         return TrainingSettings(
             learning_rate=flock.learning_rate,
@@ -127,32 +139,18 @@ class Growing:
             **flock._target.growth(flock),
         )
 
-    def check_fuser(self, fuser: Fuser, groups: Any) -> None:
-        flock = self._flock
-        if fuser.learns and flock.select_size is not None:
-            raise ValueError(
-                f"select_size={flock.select_size!r} compares flocks of different sizes under a "
-                f"fixed rule, but fuser={flock.fuser!r} learns; use select_size=None."
-            )
-        if groups is not None:
-            search = "FlockRegressor" if not flock._classifies else "FlockClassifier"
-            raise ValueError(
-                "groups keeps rows together in the folds of a search, but "
-                f"{type(flock).__name__} has none; use {search}, or leave groups out."
-            )
-
     @property
     def n_tasks(self) -> int:
         """How many subtasks of a fit callbacks can expect."""
         return self._flock.n_estimators - len(getattr(self._flock, "_grown", ()))
 
-    def has_own_threads(self, rows: TrainingRows) -> bool:
+    def has_own_threads(self, rows: InMemoryRows) -> bool:
         """Return whether products have one thread each; large ones are left to BLAS."""
         return rows.n_weighted() * rows.n_features < _LARGE_TABLE
 
-    def run(self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]) -> None:
+    def run(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
         """Grow the members, and learn to fuse them."""
-        flock = self._flock
+        flock, fuser = self._flock, self._fuser
         if not hasattr(flock, "_grown"):
             flock._grown = []
         learns = fuser.learns and not isinstance(fuser, Gate)
@@ -160,7 +158,7 @@ class Growing:
             rows.hold_out(flock.validation_fraction, flock._seed)
         if flock._classifies and not flock._grown:
             flock._set_scale(*rows.moments())
-        self._grow(rows, fuser, context, given)
+        self._grow(rows, context, given)
         if flock.select_size is not None:
             flock.model_ = self._model(best_size(rows.stage_scores(flock, fuser)))
         if isinstance(fuser, Gate):
@@ -173,7 +171,7 @@ class Growing:
             fuser.fit(flock._target.example(flock))
         flock.fuser_ = fuser
 
-    def _grow(self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]) -> None:
+    def _grow(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
         flock = self._flock
         self._check_warm_start()
         trainer = rows.trainer(
@@ -197,7 +195,7 @@ class Growing:
             stop = task.call_on_fit_task_end(
                 estimator=flock,
                 **given,
-                reconstruction_attributes=lambda: self._reconstruction(fuser),
+                reconstruction_attributes=self._reconstruction,
             )
             if stop:
                 break
@@ -210,7 +208,7 @@ class Growing:
             )
         flock.model_ = self._model(len(flock._grown))
 
-    def _grow_one(self, rows: TrainingRows, trainer: Any) -> GrownMember:
+    def _grow_one(self, rows: InMemoryRows, trainer: Any) -> GrownMember:
         grown = trainer.grow()
         return GrownMember(
             to_host(grown.theta[:, 0]).astype(np.float64),
@@ -233,17 +231,17 @@ class Growing:
                 f"{int(member.support.sum())} of {len(member.support)} features, {seconds:.2f} s"
             )
 
-    def _reconstruction(self, fuser: Fuser) -> dict[str, Any] | None:
-        """What callbacks make a fitted flock of; None where the fuser is yet to be learnt."""
+    def _reconstruction(self) -> dict[str, Any] | None:
+        """Return what callbacks make a fitted flock of; None if the fuser is yet to be learnt."""
         flock = self._flock
-        if fuser.learns:
+        if self._fuser.learns:
             return None
         names = ("classes_", "y_center_", "y_scale_", "mean_", "scale_")
         known = {name: getattr(flock, name) for name in names if hasattr(flock, name)}
-        return {"model_": self._model(len(flock._grown)), **known, "fuser_": fuser}
+        return {"model_": self._model(len(flock._grown)), **known, "fuser_": self._fuser}
 
     def _parts(self, n_members: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
+        """Return theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
         members = self._flock._grown[:n_members]
         return (
             np.stack([member.theta for member in members]),
@@ -269,7 +267,7 @@ class Growing:
             shares=np.full(len(members), 1.0 / len(members)),
         )
 
-    def _refine(self, rows: TrainingRows, fuser: Gate) -> None:
+    def _refine(self, rows: InMemoryRows, fuser: Gate) -> None:
         """Fit gate and members together, each member on the subset that it was grown on."""
         flock = self._flock
         theta, intercept = rows.refine(
@@ -319,5 +317,5 @@ class Growing:
 
 
 def best_size(scores: np.ndarray) -> int:
-    """How many members score best; the fewest, of equals."""
+    """Return how many members score best; the fewest, of equals."""
     return int(np.argmax(scores > scores.max() - 1e-12)) + 1

@@ -29,7 +29,7 @@ from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._held_out import HeldOut
 from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
-from covey.members._training_rows import TrainingRows
+from covey.members._rows_in_memory import InMemoryRows
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
@@ -61,7 +61,7 @@ class FoundOnFolds:
 class LinearSearch:
     """A search for linear members on the rows of one fit."""
 
-    def __init__(self, flock: Any, rows: TrainingRows, clock: Clock, *, compares: bool) -> None:
+    def __init__(self, flock: Any, rows: InMemoryRows, clock: Clock, *, compares: bool) -> None:
         self._flock, self._rows, self._clock = flock, rows, clock
         self._compares = compares  # whether candidates are compared on folds
 
@@ -138,7 +138,7 @@ class LinearSearch:
         return TrainingSettings(**_STARTS, tol=1e-4, loss=self._flock._value_loss)
 
     def _made_of(self, kept: np.ndarray) -> dict[str, np.ndarray]:
-        """Which columns count as a feature, and which are multiplied, of those that are kept."""
+        """Return which of the columns that are kept count as a feature, and are multiplied."""
         flock = self._flock
         if flock.preparation_ is None:
             return {}
@@ -171,7 +171,7 @@ class LinearSearch:
         return FoundOnFolds(held_out, predicted, on_folds.flocks)
 
     def _predicted_by(self, found: FoundFlock, X: Any) -> np.ndarray:
-        """What another flock of this table predicts: (n, C), or (n,) numbers."""
+        """Return what another flock of this table predicts: (n, C), or (n,) numbers."""
         flock = self._flock
         coef, intercept = flock._target.in_units(flock, found.coef, found.intercept)
         fuser = GatedGroups.of(found, getattr(flock, "classes_", None))
@@ -182,7 +182,7 @@ class LinearSearch:
         return self._flock.max_terms is not None or self._flock.max_members is not None
 
     def _limits(self, features: Features) -> dict[str, float]:
-        """What a person is willing to read, in numbers; refuses what nothing can keep to."""
+        """Return what a person is willing to read; refuse what nothing can keep to."""
         flock = self._flock
         columns = features.columns()
         most = n_features = flock._n_usable()  # constant columns are no features
@@ -208,10 +208,10 @@ class LinearSearch:
         return {"most_features": most, "most_terms": terms, "most_members": members}
 
     def _factor(self, few: float, more: float) -> float:
-        """What penalties for a few rows are multiplied with, for more of them."""
+        """Return what penalties for a few rows are multiplied with, for more of them."""
         return 1.0 if self._flock.alpha is not None else shrinkage(more) / shrinkage(few)
 
-    def _families(self, task: Task, rows: TrainingRows, size: float) -> list[Family]:
+    def _families(self, task: Task, rows: InMemoryRows, size: float) -> list[Family]:
         flock = self._flock
         left = 1.0
         if not flock._classifies and flock.effort == "fast" and flock.alpha is None:
@@ -222,7 +222,7 @@ class LinearSearch:
         return families(task, flock.effort, n_members, flock.alpha, size, left)
 
     def _watch(self, share: float, context: Any, given: dict[str, Any]) -> Watch:
-        """What a search calls on its way."""
+        """Return what a search calls on its way."""
         flock, rows = self._flock, self._rows
         says = Progress(type(flock).__name__, bool(flock.verbose))
 
@@ -259,15 +259,15 @@ class LinearSearch:
         )
 
 
-def n_repeats(flock: Any, rows: TrainingRows) -> int:
-    """How often folds are drawn: a few rows held out once say little about a candidate."""
+def n_repeats(flock: Any, rows: InMemoryRows) -> int:
+    """Return how often folds are drawn: a few rows held out once say little about a candidate."""
     n_rows = rows.n_weighted()
     repeats = 1 + sum(n_rows < limit for limit in _FEW_ROWS)
     return max(repeats, 2) if flock.effort == "best" else repeats
 
 
-def folds_of_fit(flock: Any, rows: TrainingRows, journal: Any, n_repeats: int) -> Any:
-    """The folds; those of the fit that began, since a splitter may draw others each time."""
+def folds_of_fit(flock: Any, rows: InMemoryRows, journal: Any, n_repeats: int) -> Any:
+    """Return the folds; those of the fit that began, for a splitter may draw others."""
     # Folds that are an assignment are a function of the seed, which the journal keeps.
     if journal is None or not rows.keeps_folds:
         return rows.folds(flock.cv, flock._seed, n_repeats)
@@ -280,8 +280,8 @@ def folds_of_fit(flock: Any, rows: TrainingRows, journal: Any, n_repeats: int) -
     return list(zip(parts[::2], parts[1::2], strict=True))
 
 
-def rung_folds(flock: Any, rows: TrainingRows, journal: Any) -> Any:
-    """The folds of a long table; None where some rows are held out once."""
+def rung_folds(flock: Any, rows: InMemoryRows, journal: Any) -> Any:
+    """Return the folds of a long table; None where some rows are held out once."""
     if not rows.draws_folds(flock.cv):
         return folds_of_fit(flock, rows, journal, 1)
     classes = np.zeros(1) if rows.classes is None else rows.classes
@@ -289,8 +289,8 @@ def rung_folds(flock: Any, rows: TrainingRows, journal: Any) -> Any:
     return None
 
 
-def calibration(flock: Any, rows: TrainingRows, held_out: HeldOut, predicted: np.ndarray) -> Any:
-    """The scores of training rows, as they were predicted by models without them.
+def calibration(flock: Any, rows: InMemoryRows, held_out: HeldOut, predicted: np.ndarray) -> Any:
+    """Return the scores of training rows, as they were predicted by models without them.
 
     Where a row was held out several times, each time counts for a part of it: a mean of what
     was predicted would be closer to the truth than a single flock is.
@@ -332,5 +332,5 @@ class Progress:
 
 
 def is_interactive() -> bool:
-    """Whether a person is at a prompt, in a notebook, or at a command that reads on."""
+    """Return whether a person is at a prompt, in a notebook, or at a command that reads on."""
     return hasattr(sys, "ps1") or keeps_what_is_found()

@@ -12,7 +12,8 @@ from sklearn.utils.validation import validate_data
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._state import Array, Flags, Labels, Number, OrNone, Record, Texts, names_array, refuse
-from covey.tables._preparation import Preparation, checked_codes
+from covey.tables._checked import checked_codes
+from covey.tables._preparation import Preparation
 
 
 class _Member(BaseEstimator):

@@ -130,7 +130,7 @@ KINDS: tuple[str, ...] = (LINEAR, *_MAKE)
 
 
 def suits(kind: str, table: Table) -> bool:
-    """Whether a kind is for such a table; "mixed" leaves those out that are not."""
+    """Return whether a kind is for such a table; "mixed" leaves those out that are not."""
     family = kind.partition("_")[0] if kind not in _MOST_ROWS else kind
     if table.n_rows > _MOST_ROWS.get(family, table.n_rows):
         return False
@@ -147,7 +147,7 @@ def suits(kind: str, table: Table) -> bool:
 
 
 def _within_reach(table: Table) -> bool:
-    """Whether the numbers that are predicted are of a size that machines can compute with."""
+    """Return whether the numbers to predict are of a size that machines can compute with."""
     return not table.is_numeric or _SMALLEST < table.y_scale < _LARGEST
 
 
@@ -170,7 +170,7 @@ def check_kind(kind: Any, table: Table) -> None:
 
 
 def made(kind: Any, table: Table) -> Any:
-    """A model of a kind, or a copy of one that a user gave; not fitted.
+    """Return a model of a kind, or a copy of one that a user gave; not fitted.
 
     What draws at random, and has no seed of its own, is given the flock's.
     """
@@ -191,7 +191,7 @@ def made(kind: Any, table: Table) -> Any:
 
 
 def as_given(flock: Any, X: Any, name: str) -> Any:
-    """Rows as a member was fitted on them; models that a user gave may read names."""
+    """Return rows as a member was fitted on them; models that a user gave may read names."""
     if name in KINDS:
         return _clipped(X)
     if not hasattr(flock, "feature_names_in_") or hasattr(X, "tocsr"):
@@ -205,7 +205,7 @@ def as_given(flock: Any, X: Any, name: str) -> Any:
 
 
 def member_prediction(flock: Any, name: str, member: Any, X: Any) -> np.ndarray:
-    """What a fitted member predicts: (n, C), or (n,) numbers."""
+    """Return what a fitted member predicts: (n, C), or (n,) numbers."""
     if not flock._classifies:
         return _without_gaps(member_values([member], [name], X)[:, 0], name)
     if not hasattr(member, "predict_proba"):
@@ -219,7 +219,7 @@ def member_prediction(flock: Any, name: str, member: Any, X: Any) -> np.ndarray:
 
 
 def _clipped(X: Any) -> Any:
-    """Rows no farther out than trees, which compute in single precision, and kernels can tell."""
+    """Clip rows to what trees, which compute in single precision, and kernels can tell."""
     numbers = X.data if hasattr(X, "tocsr") else X
     if np.abs(numbers).max(initial=0.0) <= _FARTHEST:
         return X

@@ -23,8 +23,8 @@ from covey.members._mixed_views import (
     mixed_summary,
     mixed_table,
 )
+from covey.members._rows_in_memory import InMemoryRows
 from covey.members._stored import check_member, try_row
-from covey.members._training_rows import TrainingRows
 
 # How many rows show what is typical, and how much features matter.
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
@@ -47,7 +47,7 @@ class MixedModel:
     is_sparse: stored.Flag()
 
     @classmethod
-    def of(cls, rows: TrainingRows, **members: Any) -> Self:
+    def of(cls, rows: InMemoryRows, **members: Any) -> Self:
         """Make a model of members, and keep what is typical of the rows."""
         sample = take_rows(rows.X, _spread(np.flatnonzero(rows.weight), _N_TYPICAL))
         n_features = rows.n_features

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from covey._state import OrNone, Record, refuse
-from covey.members._training_rows import TrainingRows
+from covey.members._rows_in_memory import InMemoryRows
 from covey.tables._columns import feature_names, flip_units
+from covey.tables._encoders import NumberColumn
+from covey.tables._numbers import NumberFormat
 from covey.tables._preparation import Preparation
+from covey.tables._seen_columns import SeenColumns
+from covey.tables._table_reader import TableReader
 
 
 class PreparedFeatures:
@@ -26,7 +32,7 @@ class PreparedFeatures:
 
     # -- fit -------------------------------------------------------------------------------
 
-    def _prepared(self, rows: TrainingRows, continued: bool) -> TrainingRows:
+    def _prepared(self, rows: InMemoryRows, continued: bool) -> InMemoryRows:
         """The rows without gaps and categories; a warm start keeps what is made of them."""
         known = self.preparation_ if continued else None
         self.preparation_ = known
@@ -80,6 +86,44 @@ class PreparedFeatures:
         if names is None and self.preparation_ is not None:
             return feature_names(self), self.preparation_.shares()
         return names, shares
+
+    def _set_preparation(self, preparation: Preparation) -> None:
+        """Read tables so from now on; so do the linear members of a mixed flock."""
+        for flock in (self, *getattr(self, "named_estimators_", {}).values()):
+            if isinstance(flock, PreparedFeatures):
+                flock.preparation_ = preparation
+
+    def _keep_formats(self, formats: Mapping[str, NumberFormat]) -> None:
+        """Remember how columns of numbers are written that were read before the fit."""
+        known, every = self.preparation_, np.arange(self.n_features_in_)
+        if known is None:
+            known = Preparation(
+                len(every), None, every, self._filling(), every[:0], tables={}, levels={}
+            )
+        encoders = (
+            (NumberColumn(),) * len(every) if known.reading is None else known.reading.encoders
+        )
+        written = tuple(
+            NumberColumn(True, formats[name]) if name in formats else encoder
+            for name, encoder in zip(feature_names(self), encoders, strict=True)
+        )
+        self._set_preparation(replace(known, reading=TableReader(written)))
+
+    def _put_behind(self, preparation: Preparation, names: list[str], seen: SeenColumns) -> None:
+        """Take a table's own columns from now on; it was fitted to those that are made of them."""
+        self.preparation_, self._seen_columns = preparation, seen
+        self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+        used = {
+            name: preparation.on_features(getattr(self.model_, name))
+            for name in ("support", "gate_support")
+            if hasattr(self.model_, name)
+        }
+        self.model_ = replace(self.model_, **used)
+        found = self._importance_of_columns
+        if hasattr(found, "on_columns"):
+            self._importance_of_columns = found.on_columns(names, preparation.column_of)
+        elif found is not None:
+            self._importance_of_columns = replace(found, unit=preparation.column_of)
 
     def _check_numbers_alone(self) -> None:
         """Refuse to be a model of scikit-learn's that could not take gaps or categories."""

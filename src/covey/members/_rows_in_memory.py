@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -29,8 +31,9 @@ from covey._folds import check_groups, make_folds
 from covey._validation import check_labels, check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
 from covey.members._held_out import HeldOut, held_out_rows
-from covey.members._training_rows import LinearErrors
-from covey.tables._preparation import Preparation, Words, checked_table, needs_target, prepare
+from covey.tables._checked import checked_table
+from covey.tables._preparation import Preparation, needs_target, prepare
+from covey.tables._table_reader import TableReader
 from covey.tables._target_means import TargetMeans
 
 # Numbers that are sorted, or predicted, at once: bounds the memory that this needs.
@@ -44,11 +47,13 @@ _LINEAR_ALPHA = 1e-3
 class InMemoryRows:
     """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device.
 
-    These are `TrainingRows`, whose docstrings say what each method does.
+    These are the rows of a fit. `covey.dask._rows.DaskRows` have the same methods, but for what
+    only rows in memory can do. ``classes`` are the labels, or None for values; the arrays (C,)
+    beside them are of the rows as they were given, C being 1 for values.
     """
 
-    single = True
-    keeps_folds = True
+    single = True  # folds may be compared in single precision
+    keeps_folds = True  # a checkpoint must keep the folds
 
     def __init__(
         self,
@@ -59,10 +64,12 @@ class InMemoryRows:
         *,
         numeric: bool,
         device: HostDevice | OnDevice,
-        words: Words | None = None,
+        table: Any = None,
+        reading: TableReader | None = None,
     ) -> None:
         self.X, self.y, self.weight, self._groups = X, y, weight, groups
-        self._words = words or {}
+        # The user's own table, and how X was read of it.
+        self.table, self.reading = X if reading is None else table, reading
         self._device = device
         self.n_features = X.shape[1]
         self.classes = None
@@ -95,12 +102,13 @@ class InMemoryRows:
         device = _training_device(estimator, X, y, sample_weight)
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         least = 2 if numeric else 1
-        known = None if reset or estimator.preparation_ is None else estimator.preparation_.words
-        X, y, words = checked_table(
+        table = X
+        X, y, reading = checked_table(
             estimator,
             X,
             y,
-            known=known,
+            known=None if reset else estimator.preparation_,
+            groups=groups,
             reset=reset,
             y_numeric=numeric,
             ensure_min_samples=least,
@@ -110,80 +118,76 @@ class InMemoryRows:
         else:
             check_labels(y)
         weight = check_sample_weight(sample_weight, len(y))
-        return cls(X, y, weight, groups, numeric=numeric, device=device, words=words)
+        how = {"numeric": numeric, "device": device, "table": table, "reading": reading}
+        return cls(X, y, weight, groups, **how)
 
     def set_class_weight(self, factors: np.ndarray) -> None:
-        """See `TrainingRows`."""
+        """Multiply the weights of each class."""
         self.class_factors = factors
         self.weight = self.weight * factors[self._codes]
 
     def digest(self) -> Any:
-        """See `TrainingRows`."""
+        """What identifies the data, for a checkpoint."""
         data = self.X, self.y, self.weight, self._groups
-        return (*data, self._words) if self._words else data
+        return data if self.reading is None else (*data, self.reading.words)
 
     def prepared(self, known: Preparation | None, seed: int) -> tuple[Preparation, InMemoryRows]:
         """How gaps and categories become numbers, and the rows as numbers."""
         target = None
-        if needs_target(self._words):
+        if needs_target(self.reading):
             groups = None if self._groups is None else check_groups(self._groups, len(self.y))
             truth = self.y if self.classes is None else self._codes
             target = TargetMeans(truth, self.classes, self.weight, seed, groups)
-        preparation, X = prepare(self.X, self._words, self.weight, target, known)
+        preparation, X = prepare(self.X, self.reading, self.weight, target, known)
         rows = copy(self)
         rows.X, rows.n_features = X, X.shape[1]
         return preparation, rows
 
     @property
-    def words(self) -> Words:
-        """The categories by column, of which X holds codes."""
-        return self._words
-
-    @property
     def needs_preparation(self) -> bool:
-        """See `TrainingRows`."""
-        return bool(self._words) or holds_gaps(self.X, None)
+        """Whether there are gaps or categories, of which ``prepared`` makes numbers."""
+        return self.reading is not None or holds_gaps(self.X, None)
 
     def done(self, part: str) -> None:
-        """See `TrainingRows`."""
+        """Show progress, where that is possible."""
 
     def close(self) -> None:
-        """See `TrainingRows`."""
+        """Drop what only the fit needed."""
 
     # -- values ----------------------------------------------------------------------------
 
     def target_moments(self) -> tuple[float, float]:
-        """See `TrainingRows`."""
+        """Weighted mean and standard deviation of y."""
         (mean,), (deviation,) = moments(self.y[None], self.weight)
         return float(mean), float(deviation)
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
-        """See `TrainingRows`."""
+        """A weighted quantile of y, or of its distances from a center."""
         values = self.y if center is None else np.abs(self.y - center)
         return weighted_quantile(values, self.weight, share)
 
     def target_range(self) -> tuple[float, float]:
-        """See `TrainingRows`."""
+        """The least and the greatest y of the rows that have a weight."""
         used = self.y[self.weight > 0]
         return float(used.min()), float(used.max())
 
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
-        """See `TrainingRows`."""
+        """Let the target be (y - center) / scale, clipped; the largest size before that."""
         # The y of a row of weight 0 does not count.
         target = (np.where(self.weight > 0, self.y, center) - center) / scale
         self.target = target if farthest is None else np.clip(target, -farthest, farthest)
         return float(np.abs(target).max())
 
     def set_loss(self, loss: ValueLoss) -> None:
-        """See `TrainingRows`."""
+        """What is descended from now on."""
         self._loss = loss
 
     def target_loss(self, loss: ValueLoss) -> float:
-        """See `TrainingRows`."""
+        """The weighted sum of the loss of the constant 0."""
         return float(loss.value(self.target) @ self.weight)
 
     def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> LinearErrors:
-        """See `TrainingRows`."""
+        """The errors of a linear model that is penalized a little."""
         design = self._design(np.arange(len(self.y)), mean, scale)
         share = self.weight[None, :] / self.weight.sum()
         rows = GatedRows(design, [design], ValueLikelihood(self.target, loss), share, "log")
@@ -196,35 +200,38 @@ class InMemoryRows:
     # -- columns and weights ---------------------------------------------------------------
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """See `TrainingRows`."""
+        """Weighted mean and standard deviation of the columns, of rows that are not held out."""
         X, weight = self.X, self.weight
         if self._held_out is not None:
             X, weight = X[~self._held_out], weight[~self._held_out]
         return moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight)
 
     def ranges(self) -> np.ndarray:
-        """See `TrainingRows`."""
+        """The least and the greatest value of each column, (2, D), of rows that have a weight."""
         used = self.weight > 0
         highest, lowest = extremes(self.X if used.all() else self.X[used])
         return np.stack([-lowest, highest])
 
     @property
     def can_narrow(self) -> bool:
-        """See `TrainingRows`; a long table is not copied for that."""
+        """Whether ``only`` leaves columns out.
+
+        A long table is not copied for that.
+        """
         return self.X.shape[0] * self.X.shape[1] <= _MOST_COPIED
 
     def only(self, columns: np.ndarray) -> InMemoryRows:
-        """See `TrainingRows`."""
+        """The same rows with some of the columns (D,), where ``can_narrow``."""
         rows = copy(self)
         rows.X, rows.n_features = self.X[:, columns], int(np.sum(columns))
         return rows
 
     def total_weight(self) -> float:
-        """See `TrainingRows`."""
+        """The sum of all weights."""
         return float(self.weight.sum())
 
     def n_weighted(self) -> int:
-        """See `TrainingRows`."""
+        """How many rows have a weight above 0."""
         return int(np.count_nonzero(self.weight))
 
     def _design(self, order: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> Design:
@@ -241,17 +248,17 @@ class InMemoryRows:
         return Design(columns)
 
     def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
-        """See `TrainingRows`."""
+        """X, y and weights: all in memory, or about so many of the rows that lie elsewhere."""
         return self.X, self.y, self.weight
 
     # -- training --------------------------------------------------------------------------
 
     def hold_out(self, fraction: float, seed: int) -> None:
-        """See `TrainingRows`."""
+        """Keep a share of each class from the members."""
         self._held_out = held_out_rows(self._codes, self.weight, fraction, seed, self._groups)
 
     def held_out(self) -> tuple[Any, np.ndarray, np.ndarray]:
-        """See `TrainingRows`."""
+        """X, y and weights of the rows held out."""
         rows = self._held_out
         return self.X[rows], self.y[rows], self.weight[rows]
 
@@ -265,7 +272,7 @@ class InMemoryRows:
         flip_probability: float,
         **how: Any,
     ) -> StackTrainer:
-        """See `TrainingRows`."""
+        """Algorithm 1 on the rows that are not held out, their columns standardized."""
         n_classes = len(self.class_counts)
         newton = settings.learning_rate == "newton"
         check_memory(
@@ -288,7 +295,7 @@ class InMemoryRows:
         return StackTrainer(table, settings, **how)
 
     def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
-        """See `TrainingRows`."""
+        """Scores (K,) of the first members, on the rows held out if there are any."""
         rows = slice(None) if self._held_out is None else self._held_out
         X, truth = self.X[rows], self.y[rows] if self.classes is None else self._codes[rows]
         return flock._stages(flock._predictions(X), truth, X, self.weight[rows], fuser)
@@ -301,18 +308,19 @@ class InMemoryRows:
         members: tuple[np.ndarray, np.ndarray, np.ndarray],
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """See `TrainingRows`."""
-        target = self._search_target()
+        """Refine a gate and members (theta, intercept, support) together."""
+        y, target_of = self._search_target()
+        target = target_of(y)
         design = self._design(target.order, mean, scale)
         classes = np.arange(1) if self.classes is None else self.classes
         return gate.refine(design, *members, self.X, target, self.weight, classes, **how)
 
     def mean_importance(self, flock: Any) -> np.ndarray:
-        """See `TrainingRows`."""
+        """The weighted mean importance of each member, (K,)."""
         return self.weight @ flock._by_blocks(flock._importance, self.X) / self.weight.sum()
 
     def mean_predictions(self, flock: Any) -> np.ndarray:
-        """See `TrainingRows`."""
+        """What each member predicts on weighted average, (K, C)."""
         used = np.flatnonzero(self.weight)
         used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
         share = self.weight[used] / self.weight[used].sum()
@@ -327,7 +335,7 @@ class InMemoryRows:
         return means
 
     def constant_members(self, flock: Any) -> np.ndarray:
-        """See `TrainingRows`."""
+        """Which members are constant over these rows, (K,): see `Predictions`."""
         X = self.X[self.weight > 0]
         if self.classes is None:
             values = flock._by_blocks(flock._member_values, X)
@@ -338,22 +346,27 @@ class InMemoryRows:
     # -- search ----------------------------------------------------------------------------
 
     def search_rows(self, n_members: int) -> SearchRows:
-        """See `TrainingRows`."""
+        """The rows as a search reduces them."""
         check_memory(self._device, self.X, len(self.class_counts) * n_members, flips=True)
         everyone = slice(0, len(self.y))
         return SearchInMemory(
             in_blocks(
-                self.X, self._search_target, self.weight, everyone, self._beside(len(self.y))
+                self.X, *self._search_target(), self.weight, everyone, self._beside(len(self.y))
             )
         )
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
-        """See `TrainingRows`."""
+        """Some of the rows, about so many of them to fit on.
+
+        Folds that are given hold out theirs; with None as many rows are held out, and with an
+        empty list none.
+        """
         sample, folds = self._sample(n_rows, seed, folds)
-        rows = sample.rows
+        rows, (y, target_of) = sample.rows, self._search_target()
         return sampled_rung(
             self.X[rows],
-            lambda which: self._search_target(rows[which]),
+            y[rows],
+            target_of,
             self.weight[rows] * sample.factor,
             sample.n_fitted,
             factor,
@@ -424,17 +437,18 @@ class InMemoryRows:
             return None
         return self._device.send(np.zeros(0))
 
-    def _search_target(self, rows: Any = slice(None)) -> ClassTarget | ValueTarget:
+    def _search_target(self) -> tuple[np.ndarray, Any]:
+        """The numbers or codes of classes, and what makes the target of some of them."""
         if self.classes is None:
-            return ValueTarget(self.target[rows], self._loss)
-        return ClassTarget(self._codes[rows], len(self.classes))
+            return self.target, partial(ValueTarget, loss=self._loss)
+        return self._codes, partial(ClassTarget, n_classes=len(self.classes))
 
     def draws_folds(self, cv: Any) -> bool:
-        """See `TrainingRows`."""
+        """Whether folds are drawn: then a rung needs none of its own."""
         return self._groups is None and (cv is None or isinstance(cv, int | np.integer))
 
     def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """See `TrainingRows`."""
+        """The folds by which candidates are compared."""
         return make_folds(
             cv,
             self.X,
@@ -446,6 +460,22 @@ class InMemoryRows:
             n_repeats=n_repeats,
             y=self.y,
         )
+
+
+@dataclass
+class LinearErrors:
+    """The errors of a linear model, and the weights of the rows."""
+
+    errors: np.ndarray
+    weight: np.ndarray
+
+    def quantile(self, share: float) -> float:
+        """A weighted quantile of their sizes."""
+        return weighted_quantile(np.abs(self.errors), self.weight, share)
+
+    def loss(self, loss: ValueLoss) -> float:
+        """The weighted sum of their losses."""
+        return float(loss.value(self.errors) @ self.weight)
 
 
 def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> HostDevice | OnDevice:

@@ -17,7 +17,6 @@ from covey._models import weight_parameters
 from covey._scoring import make_scorer
 from covey._state import refuse
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
 from covey.members._held_out import HeldOut
 from covey.members._importance import importance_on_folds
@@ -34,7 +33,7 @@ from covey.members._member_kinds import KINDS, LINEAR, Table, as_given, check_ki
 from covey.members._mixed_model import MixedModel
 from covey.members._mixing import Clock, Library
 from covey.members._roster import Roster, is_dropped, kept
-from covey.members._training_rows import TrainingRows
+from covey.members._rows_in_memory import InMemoryRows
 
 # The share of a time limit after which no linear members are begun, where other kinds are to be
 # compared, too.
@@ -79,7 +78,7 @@ class Searching:
 
     # -- parameters ------------------------------------------------------------------------
 
-    def check_parameters(self) -> None:
+    def check_parameters(self, groups: Any = None) -> None:
         """Refuse parameters that make no sense, before any data is read."""
         flock = self._flock
         check_number(flock.n_estimators, "n_estimators", low=1, whole=True)
@@ -105,11 +104,8 @@ class Searching:
             if flock.n_jobs == 0:
                 raise ValueError("n_jobs must be a number of threads, -1 for all or None, got 0.")
 
-    def check_fuser(self, fuser: Fuser, groups: Any) -> None:
-        """Accept any: a search has a fuser of its own."""
-
     def wanted(self) -> dict[str, Any]:
-        """The members by name: kinds, or models that a user gave."""
+        """Return the members by name: kinds, or models that a user gave."""
         flock, members = self._flock, self._flock.members
         if members is None:
             # Who limits what is to be read wants members that can be read.
@@ -147,11 +143,11 @@ class Searching:
 
     # -- fit -------------------------------------------------------------------------------
 
-    def has_own_threads(self, rows: TrainingRows) -> bool:
+    def has_own_threads(self, rows: InMemoryRows) -> bool:
         """Return True: long tables are worked on in blocks of rows, side by side."""
         return True
 
-    def run(self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]) -> None:
+    def run(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
         """Find the members and what fuses them."""
         flock, wanted = self._flock, self.wanted()
         if flock.members is None and not rows.keeps_folds:
@@ -172,7 +168,7 @@ class Searching:
 
     def _fit_mixed(
         self,
-        rows: TrainingRows,
+        rows: InMemoryRows,
         wanted: dict[str, Any],
         clock: Clock,
         context: Any,
@@ -231,7 +227,7 @@ class Searching:
 
     def _keep_importance(
         self,
-        rows: TrainingRows,
+        rows: InMemoryRows,
         held_out: HeldOut,
         models: dict[str, list[Any]],
         weights: np.ndarray,
@@ -243,7 +239,7 @@ class Searching:
             )
 
     def _linear_flock(self) -> Any:
-        """A flock for the linear members, on the same rows and with the same seed."""
+        """Return a flock for the linear members, on the same rows and with the same seed."""
         flock = self._flock
         linear = type(flock)(**flock.get_params(deep=False))
         # With more effort, more and larger groups take several times as long, and gain nothing.
@@ -254,20 +250,20 @@ class Searching:
                 setattr(linear, name, getattr(flock, name))
         return linear
 
-    def _shared_folds(self, rows: TrainingRows) -> HeldOut:
-        """The folds where no search makes them."""
+    def _shared_folds(self, rows: InMemoryRows) -> HeldOut:
+        """Return the folds where no search makes them."""
         flock, sizes = self._flock, rung_sizes(rows.n_weighted())
         if not sizes:
             folds = folds_of_fit(flock, rows, self.journal, n_repeats(flock, rows))
             return self._in_repeats(HeldOut.counted(folds, rows.weight), rows, flock)
         return rows.held_out_sample(sizes[-1], flock._seed, rung_folds(flock, rows, self.journal))
 
-    def _in_repeats(self, held_out: HeldOut, rows: TrainingRows, flock: Any) -> HeldOut:
-        """Folds that know how often they were drawn; those that a user gave count as once."""
+    def _in_repeats(self, held_out: HeldOut, rows: InMemoryRows, flock: Any) -> HeldOut:
+        """Say of folds how often they were drawn; those that a user gave count as once."""
         drawn = rows.draws_folds(flock.cv) and not rung_sizes(rows.n_weighted())
         return replace(held_out, n_repeats=n_repeats(flock, rows) if drawn else 1)
 
-    def _library(self, rows: TrainingRows, held_out: HeldOut) -> Library:
+    def _library(self, rows: InMemoryRows, held_out: HeldOut) -> Library:
         flock = self._flock
         truth, scorer, X = rows.y[held_out.rows], make_scorer(flock.scoring), None
         if scorer is not None:
@@ -283,9 +279,9 @@ class Searching:
         return Library(held_out, truth, None, losses, scorer, X)
 
     def _described(
-        self, rows: TrainingRows, weight: np.ndarray, n_fitted: int | None = None
+        self, rows: InMemoryRows, weight: np.ndarray, n_fitted: int | None = None
     ) -> Table:
-        """What kinds must know of a table whose rows count by their weight."""
+        """Return what kinds must know of a table whose rows count by their weight."""
         flock = self._flock
         return Table(
             n_rows=rows.n_weighted(),

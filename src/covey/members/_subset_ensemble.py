@@ -121,7 +121,9 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     ----------
     classes_, n_features_in_, feature_names_in_, preparation_, basis_, estimators_, fuser_
         As of `FlockClassifier`, and so are ``member_intercept_``, ``importance_``,
-        ``feature_importances_`` and ``coefficient_sizes_``.
+        ``feature_importances_``, ``coefficient_sizes_`` and, by `calibrate`, ``calibration_``.
+    model_ : LinearModel
+        The members as data; most attributes are parts of it.
     n_estimators_ : int
         How many members were kept.
     member_coef_ : ndarray of shape (n_estimators_, n_classes, n_features)

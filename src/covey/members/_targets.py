@@ -19,7 +19,7 @@ from covey.fusers import Mean, Predictions, Product
 from covey.members._calibrated import IntervalCalibration, SetCalibration
 from covey.members._ensemble import check_numbers
 from covey.members._member import LinearMember, LinearRegressionMember
-from covey.members._training_rows import TrainingRows
+from covey.members._rows_in_memory import InMemoryRows
 
 # -- classes ---------------------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ def check_two_classes(name: str, classes: np.ndarray, largest_weights: np.ndarra
 
 
 def class_factors(class_weight: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What ``class_weight`` multiplies the weights of each class with, given their sums (C,)."""
+    """Return what the weights of each class are multiplied with, given their sums (C,)."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         used = weights > 0
         factors = np.zeros(len(classes))
@@ -101,7 +101,7 @@ class Classes:
             "reweighting": flock.reweighting,
         }
 
-    def check_rows(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
+    def check_rows(self, flock: Any, rows: InMemoryRows, continued: bool) -> None:
         """Refuse classes that cannot be learnt; weigh them."""
         flock._check_newton(rows.n_features)
         if continued and not np.array_equal(rows.classes, flock.classes_):
@@ -119,7 +119,7 @@ class Classes:
         check_two_classes(type(flock).__name__, rows.classes, largest)
         flock.classes_ = rows.classes
 
-    def standardize(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
+    def standardize(self, flock: Any, rows: InMemoryRows, continued: bool) -> None:
         """Classes are taken as they are."""
 
     def encoded(self, flock: Any, y: Any) -> np.ndarray:
@@ -249,14 +249,14 @@ class Numbers:
         alpha, finish = float(flock.alpha), int(flock.max_iter)
         return {"loss": flock._value_loss, "alpha": alpha, "finish": finish}
 
-    def check_rows(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
+    def check_rows(self, flock: Any, rows: InMemoryRows, continued: bool) -> None:
         """Refuse rows that nothing can be learnt from."""
         if rows.n_weighted() < 2:
             raise ValueError(
                 "sample_weight is above 0 for one row only; at least two are needed to learn from."
             )
 
-    def standardize(self, flock: Any, rows: TrainingRows, continued: bool) -> None:
+    def standardize(self, flock: Any, rows: InMemoryRows, continued: bool) -> None:
         """Standardize y and choose the loss in its units; a warm start keeps both."""
         known = flock.y_range_ if continued else None
         if continued:
@@ -272,14 +272,14 @@ class Numbers:
             flock.y_range_ = np.array([min(low), max(high)])
 
     def _narrowed(
-        self, flock: Any, rows: TrainingRows
-    ) -> tuple[TrainingRows, np.ndarray, np.ndarray]:
-        """The rows without columns of no use, and what is known of the others."""
+        self, flock: Any, rows: InMemoryRows
+    ) -> tuple[InMemoryRows, np.ndarray, np.ndarray]:
+        """Return the rows without columns of no use, and what is known of the others."""
         narrow, kept = flock._narrowed(rows)
         return narrow, flock.mean_[kept], flock.scale_[kept]
 
-    def _center_and_scale(self, flock: Any, rows: TrainingRows) -> tuple[float, float]:
-        """Center and scale of y, by which the rows then standardize it."""
+    def _center_and_scale(self, flock: Any, rows: InMemoryRows) -> tuple[float, float]:
+        """Return center and scale of y, by which the rows then standardize it."""
         center, deviation = rows.target_moments()
         if deviation == 0:
             center = rows.target_quantile(0.5)  # a mean of large numbers is off by rounding
@@ -300,9 +300,9 @@ class Numbers:
         return float(center), float(scale)
 
     def _loss(
-        self, flock: Any, rows: TrainingRows, mean: np.ndarray, scale: np.ndarray
+        self, flock: Any, rows: InMemoryRows, mean: np.ndarray, scale: np.ndarray
     ) -> ValueLoss:
-        """The loss of a standardized y, in units of the scale of a linear model's residuals."""
+        """Return the loss of a standardized y, in units of a linear model's residuals."""
         if flock.loss == "squared":
             return ValueLoss("squared")
         noise = 1.0
@@ -314,7 +314,7 @@ class Numbers:
             return ValueLoss("huber", flock.epsilon * noise)
         return ValueLoss("quantile", quantile=float(flock.quantile), band=_BAND * noise)
 
-    def share_left(self, flock: Any, rows: TrainingRows) -> float:
+    def share_left(self, flock: Any, rows: InMemoryRows) -> float:
         """Return the share of a constant's loss that a linear model leaves, of new rows."""
         rows, mean, scale = self._narrowed(flock, rows)
         loss, n_usable = flock._value_loss, int(flock._usable.sum())

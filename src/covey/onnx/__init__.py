@@ -24,6 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 import covey
 from covey._files import write_file
 from covey._validation import check_choice
+from covey.tables._encoders import Dates, Text
+from covey.tables._known_columns import encoders_of
 
 try:
     import skl2onnx
@@ -55,6 +57,7 @@ def to_onnx(
     path: str | os.PathLike[str] | None = None,
     *,
     dtype: Literal["float32", "float64"] = "float32",
+    by_column: bool = False,
 ) -> onnx.ModelProto:
     """A fitted classifier or regressor as an ONNX graph.
 
@@ -68,8 +71,7 @@ def to_onnx(
         product), a mean, a median, a majority, a `Gate` or a model (`Stacking`, which reads
         values, probabilities, logits or decisions). Members, and models on top of them, may be
         any that skl2onnx knows. Gaps (NaN) are taken by flocks that were fitted to some, and so
-        are categories (see Returns). A model of a table is exported by
-        `covey export`.
+        are categories (see Returns). Text of many values and dates have no ONNX form.
     path : str or path, optional
         Where to write the graph too.
     dtype : {"float32", "float64"}, default="float32"
@@ -77,13 +79,17 @@ def to_onnx(
         for; its probabilities differ in the sixth or seventh digit. (For members of scikit-learn
         they are as good as skl2onnx makes them: some lose more on columns that are not scaled.)
 
+    by_column : bool, default=False
+        Whether the graph has an input for each column of the table that a flock was fitted to. It
+        has if some are categories.
+
     Returns
     -------
     graph : onnx.ModelProto
-        Its input ``X`` takes rows of numbers of shape (n_rows, n_features). If the flock was
-        fitted to categories, there is an input for each column instead, of its name and of shape
-        (n_rows, 1): strings for categories ("" for a gap, "1" for a number such as 1.0), numbers
-        for others. A classifier's
+        Its input ``X`` takes rows of numbers of shape (n_rows, n_features). By column, there is
+        an input for each column instead, of its name and of shape (n_rows, 1): strings for
+        categories ("" for a gap, "1" for a number such as 1.0), numbers for others, with NaN (or
+        an infinity) for what is missing. A classifier's
         outputs are ``label``, of shape (n_rows,), and ``probabilities``, of shape (n_rows,
         n_classes) in the order of ``classes_``; a regressor's is ``prediction``, of shape
         (n_rows, 1). Its metadata hold ``classes`` and, where they are known, ``feature_names``,
@@ -117,7 +123,8 @@ def to_onnx(
         options = {"final_types": [("prediction", tensor([None, 1]))]}
         facts = {}
     inputs = [("X", tensor([None, int(estimator.n_features_in_)]))]
-    columns = column_names(estimator, who) if _has_categories(estimator) else None
+    columns = by_column or _has_categories(estimator)
+    columns = column_names(estimator, who) if columns else None
     try:
         with coded_rows(columns is not None):
             graph = skl2onnx.convert_sklearn(
@@ -160,23 +167,32 @@ def _has_categories(estimator: Any) -> bool:
     return preparation is not None and bool(preparation.words)
 
 
+def _check_columns(estimator: Any) -> None:
+    """Refuse, by name, a column that has no ONNX form."""
+    if preparation_of(estimator) is None:
+        return
+    for name, encoder in encoders_of(estimator).items():
+        if isinstance(encoder, Dates | Text):
+            what = "a date" if isinstance(encoder, Dates) else "text of many values"
+            raise ValueError(
+                f"Column {name!r} is {what}, which has no ONNX form; fit the model without it "
+                f"(--drop {name!r})."
+            )
+
+
 def _check_exportable(estimator: Any, who: str, dtype: str, coded: bool = False) -> None:
     """Refuse, by name, what has no graph; ``who`` begins the sentence.
 
     ``coded`` says that it is given codes in the place of categories.
     """
     kind = type(estimator)
-    if kind.__module__.startswith("covey._table_models"):
-        raise ValueError(
-            f"{who} is a {kind.__name__}, whose graph has an input for each column of the table; "
-            "use covey export."
-        )
     if kind in CONVERTERS:
         if _has_categories(estimator) and not coded:
             raise ValueError(
                 f"{who} was fitted to categories, which the graph around it cannot give to it; "
                 "export it by itself, or fit the whole to numbers."
             )
+        _check_columns(estimator)
         if is_classifier(estimator):
             labels_of(estimator.classes_, who)
         if hasattr(estimator, "fuser_"):

@@ -11,6 +11,7 @@ import numpy as np
 
 import onnx
 from covey.tables._categories import UNSEEN
+from covey.tables._known_columns import encoders_of
 from covey.tables._preparation import Preparation
 
 if TYPE_CHECKING:
@@ -42,9 +43,12 @@ def prepared(graph: Graph, preparation: Preparation) -> str:
     """What `Preparation.transform` does: the columns of rows with NaN for gaps, and codes."""
     if preparation.words and not _CODED.get():
         raise RuntimeError("a flock that was fitted to categories is exported by covey.to_onnx")
+    if len(preparation.feature_of) > preparation.n_features:
+        raise RuntimeError("a flock that was fitted to text or dates has no ONNX form")
     made = []
     if len(preparation.numbers):
-        numbers = graph.node("Gather", graph.rows, preparation.numbers, axis=1)
+        of_numbers = preparation.feature_of[preparation.numbers]
+        numbers = graph.node("Gather", graph.rows, of_numbers, axis=1)
         gaps = graph.node("IsNaN", numbers)
         made.append(graph.node("Where", gaps, preparation.fill, numbers))
         if len(preparation.marked):
@@ -52,7 +56,8 @@ def prepared(graph: Graph, preparation: Preparation) -> str:
             made.append(graph.cast(graph.node("Gather", gaps, places, axis=1)))
     for of, table in preparation.tables.items():
         # The last but one row of a table is that of gaps, the last of what nobody has seen.
-        codes = graph.node("Reshape", graph.node("Gather", graph.rows, [of], axis=1), [-1])
+        of = [int(preparation.feature_of[of])]
+        codes = graph.node("Reshape", graph.node("Gather", graph.rows, of, axis=1), [-1])
         unseen = graph.node("Less", codes, np.zeros(1))
         codes = graph.node("Where", unseen, np.full(1, len(table) - 1.0), codes)
         gap = graph.node("IsNaN", codes)
@@ -88,14 +93,26 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
         constants.append(onnx.numpy_helper.from_array(np.array([value], dtype=dtype), name))
         return name
 
-    gap, nan = constant(_GAP, "coded/gap"), constant(np.nan, "coded/nan")
-    words = preparation_of(model).words
+    unknown, nan = constant(_GAP, "coded/gap"), constant(np.nan, "coded/nan")
+    preparation = preparation_of(model)
+    words, encoders = {}, list(encoders_of(model).values())
+    fill = np.full(len(names), np.nan)
+    if preparation is not None:
+        words = {preparation.feature_of[of]: known for of, known in preparation.words.items()}
+    elif hasattr(model, "_filling"):
+        fill = model._filling()
     for position, name in enumerate(names):
         own = f"coded/{position}"
+        if encoders[position] is None:  # nobody looks at it
+            made.append("")
+            continue
         kind = onnx.TensorProto.STRING if position in words else number
         inputs.append(onnx.helper.make_tensor_value_info(name, kind, [None, 1]))
         if position not in words:
-            made.append(name)
+            gap = [add("IsNaN", [name], f"{own}/nan"), add("IsInf", [name], f"{own}/infinite")]
+            gap = add("Or", gap, f"{own}/gap")
+            filling = constant(fill[position], f"{own}/filling")
+            made.append(add("Where", [gap, filling, name], f"{own}/filled"))
             continue
         known = list(words[position])
         codes = [float(code) for code in range(len(known))]
@@ -111,9 +128,10 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
             default_float=UNSEEN,
         )
         code = add("Cast", [code], f"{own}/wide", to=number)
-        is_gap = add("Equal", [code, gap], f"{own}/is_gap")
+        is_gap = add("Equal", [code, unknown], f"{own}/is_gap")
         made.append(add("Where", [is_gap, nan, code], f"{own}/coded"))
-    add("Concat", made, "coded/X", axis=1)
+    some = next(filter(None, made))
+    add("Concat", [one or some for one in made], "coded/X", axis=1)
     output = onnx.helper.make_tensor_value_info("coded/X", number, [None, len(names)])
     opsets = {opset.domain: opset.version for opset in graph.opset_import}
     opsets["ai.onnx.ml"] = max(2, opsets.get("ai.onnx.ml", 2))

@@ -127,43 +127,33 @@ def _of_flock(graph: Graph, flock: Any) -> str:
     return fused_by(outputs, flock.fuser_)
 
 
-def _model_of(graph: Graph, fused: Any, member: Any) -> tuple[str, ...]:
-    """The outputs of a member's graph."""
-    # Members of a flock see the columns that it makes; its linear ones are a flock like it.
+def _columns_for(graph: Graph, fused: Any, member: Any) -> tuple[str, int] | None:
+    """What a member sees: of a flock the columns that it makes, but for its linear members."""
     sees_columns = preparation_of(fused) is not None and preparation_of(member) is None
-    return graph.model(member, (graph.rows, graph.n_features) if sees_columns else None)
+    return (graph.rows, graph.n_features) if sees_columns else None
 
 
 def _of_fused_values(graph: Graph, fused: Any) -> str:
     values = [
-        graph.node("Reshape", graph.cast(_model_of(graph, fused, member)[-1]), [-1, 1, 1])
+        graph.node("Reshape", graph.cast(graph.model(member, columns)[-1]), [-1, 1, 1])
         for member in map(thawed, fused.estimators_)
+        for columns in [_columns_for(graph, fused, member)]
     ]
     joined = graph.node("Concat", *values, axis=1)
     return fused_by(Outputs(graph, joined, (len(values), 1), kind="value"), fused.fuser_)
 
 
 def _of_fusion(graph: Graph, fused: Any) -> str:
-    classes = fused.classes_
+    classes, labels = fused.classes_, fused.kind_ == "label"
     predicted, seen = [], []
     for member in map(thawed, fused.estimators_):
-        label, probabilities = _model_of(graph, fused, member)
-        known = getattr(member, "classes_", classes)
-        if fused.kind_ == "label":
-            positions = np.searchsorted(classes, known)
-            predicted.append(graph.positions(label, labels_of(known), positions))
-            seen.append(np.ones(len(classes), dtype=bool))
-            continue
-        own = graph.aligned(graph.cast(probabilities), known, classes)
+        columns = _columns_for(graph, fused, member)
+        own = graph.shares(member, classes, columns, one_hot=labels)
         predicted.append(graph.node("Unsqueeze", own, [1]))
-        seen.append(np.isin(classes, known))
+        seen.append(labels | np.isin(classes, getattr(member, "classes_", classes)))
     values = graph.node("Concat", *predicted, axis=1)
-    labels = None
-    if fused.kind_ == "label":
-        labels = graph.node("Unsqueeze", values, [2])
-        values = graph.cast(graph.node("Equal", labels, np.arange(len(classes))))
     shape = (len(predicted), len(classes))
-    outputs = Outputs(graph, values, shape, labels=labels, seen=np.array(seen), classes=classes)
+    outputs = Outputs(graph, values, shape, seen=np.array(seen), classes=classes)
     return fused_by(outputs, fused.fuser_)
 
 

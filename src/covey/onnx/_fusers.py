@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from covey.fusers import Fuser, Gate, Majority, Mean, Median, Product, Stacking
 from covey.fusers._gate import GatedGroups
-from covey.onnx._graph import Graph, labels_of, thawed
+from covey.onnx._graph import Graph, thawed
 
 # A probability of zero counts as this in products: see `Predictions.log`.
 _VETO = float(np.log(np.finfo(np.float64).tiny))
@@ -20,7 +20,7 @@ class Outputs:
     """What the members predict, (n, K, C), and what is computed from it.
 
     ``values`` is the node of probabilities or, with C = 1, of values; ``shape`` is (K, C). Known
-    logarithms and decisions (n, K, 1) are nodes too; ``seen`` (K, C) are the classes that each
+    logarithms are a node too; ``seen`` (K, C) are the classes that each
     member was trained on, and ``classes`` their labels.
     """
 
@@ -32,13 +32,12 @@ class Outputs:
         *,
         kind: str = "probability",
         logs: str | None = None,
-        labels: str | None = None,
         seen: np.ndarray | None = None,
         classes: np.ndarray | None = None,
     ) -> None:
         self.graph, self.values, self.kind = graph, values, kind
         self.n_members, self.n_classes = shape
-        self._logs, self._labels, self.classes = logs, labels, classes
+        self._logs, self.classes = logs, classes
         self.seen = np.ones(shape, dtype=bool) if seen is None else seen
 
     def logs(self) -> str:
@@ -53,10 +52,8 @@ class Outputs:
 
     def votes(self) -> str:
         """Each member's decision as ones and zeros (n, K, C)."""
-        graph = self.graph
-        if self._labels is None:
-            self._labels = graph.node("ArgMax", self.values, axis=2, keepdims=1)
-        return graph.cast(graph.node("Equal", self._labels, np.arange(self.n_classes)))
+        labels = self.graph.node("ArgMax", self.values, axis=2, keepdims=1)
+        return self.graph.cast(self.graph.node("Equal", labels, np.arange(self.n_classes)))
 
     def weighted(self, values: str, weights: str | np.ndarray) -> str:
         """``sum_k w_k values_k`` as (n, C), for weights (K,) or a node of them (n, K)."""
@@ -279,14 +276,7 @@ def _encoded(
     if not is_classifier(stack):
         return graph.node("Reshape", graph.cast(graph.model(member, columns)[-1]), [-1, 1]), 1
     classes = stack.classes_
-    label, probabilities = graph.model(member, columns)
-    known = getattr(member, "classes_", classes)
-    if output == "one_hot":
-        places = np.searchsorted(classes, known)
-        own = graph.positions(label, labels_of(known), places)
-        own = graph.cast(graph.node("Equal", own, np.arange(len(classes))))
-    else:
-        own = graph.aligned(graph.cast(probabilities), known, classes)
+    own = graph.shares(member, classes, columns, one_hot=output == "one_hot")
     return _columns_of(graph, own, len(classes), output, stack.clip)
 
 
@@ -318,12 +308,7 @@ def _decided(
     final = thawed(final)
     if classes is None:
         return graph.node("Reshape", graph.cast(graph.model(final, columns)[-1]), [-1, 1])
-    label, probabilities = graph.model(final, columns)
-    known = final.classes_
-    if hasattr(final, "predict_proba"):
-        return graph.aligned(graph.cast(probabilities), known, classes)
-    codes = graph.positions(label, labels_of(known), np.searchsorted(classes, known))
-    return graph.cast(graph.node("Equal", codes, np.arange(len(classes))))
+    return graph.shares(final, classes, columns, one_hot=not hasattr(final, "predict_proba"))
 
 
 _RULES = {

@@ -162,6 +162,22 @@ class Graph:
             part.outputs.append(self.scope.declare_local_variable(name, kind))
         return tuple(variable.onnx_name for variable in part.outputs)
 
+    def shares(
+        self,
+        model: Any,
+        classes: np.ndarray,
+        columns: tuple[str, int] | None = None,
+        *,
+        one_hot: bool = False,
+    ) -> str:
+        """What a classifier gives each of these classes, (n, C): probabilities, or ones."""
+        label, probabilities = self.model(model, columns)
+        known = getattr(model, "classes_", classes)
+        if not one_hot:
+            return self.aligned(self.cast(probabilities), known, classes)
+        codes = self.positions(label, labels_of(known), np.searchsorted(classes, known))
+        return self.cast(self.node("Equal", codes, np.arange(len(classes))))
+
     def aligned(self, probabilities: str, known: np.ndarray, classes: np.ndarray) -> str:
         """Probabilities of known classes as those of all classes; others have none."""
         if np.array_equal(known, classes):

@@ -21,6 +21,7 @@ from covey._models import classifies, regresses
 from covey._state import refuse
 from covey.members._stored import OfTable, check_names
 from covey.persistence._formats import declared_format
+from covey.tables import TablePreparation
 
 # Squared distances in units of the variance stay finite.
 _FARTHEST = 1e90
@@ -116,9 +117,12 @@ class _Pipeline:
         *before, last = (step for _, step in self.steps)
         proper = all(hasattr(step, "transform") for step in before) and hasattr(last, "fit")
         refuse("steps", "are not those of a pipeline.", proper)
-        widths = {getattr(step, "n_features_in_", None) for _, step in self.steps}
-        # Steps are as wide as what they are given: those in files keep the number of columns.
-        refuse("steps", "do not fit each other.", len(widths) == 1)
+        width = getattr(self.steps[0][1], "n_features_in_", None)
+        for _, step in self.steps:
+            own = getattr(step, "n_features_in_", None)
+            refuse("steps", "do not fit each other.", own == width)
+            # Other steps in files keep the number of columns.
+            width = step.preparation_.n_columns if isinstance(step, TablePreparation) else own
 
 
 FORMATS = {

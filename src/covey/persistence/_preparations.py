@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from covey.persistence._column_encoders import read_encoder, write_encoder
 from covey.persistence._nodes import Node
 from covey.persistence._writer import Writer
 from covey.tables._preparation import Preparation
+from covey.tables._table_reader import TableReader
 
 # What encodings are like: zeros and ones, log-odds, or means of a standardized target.
 _LARGEST_ENCODING = 1e10
@@ -16,15 +18,16 @@ _LARGEST_ENCODING = 1e10
 
 def write(preparation: Preparation, out: Writer) -> dict[str, Any]:
     """A preparation as an object of the document."""
-    columns = list(preparation.words)
+    columns, reading = list(preparation.tables), preparation.reading
     return {
         "n_features": preparation.n_features,
+        "reading": None
+        if reading is None
+        else [None if one is None else write_encoder(one, out) for one in reading.encoders],
         "fill": out.array(preparation.fill),
         "marked": out.array(preparation.marked, "whole"),
-        "columns": out.array(np.array(columns, dtype=np.int64), "whole"),
         "categories": [
             {
-                "words": out.texts(preparation.words[of]),
                 "table": out.array(preparation.tables[of]),
                 "levels": out.array(preparation.levels.get(of), "whole"),
             }
@@ -38,33 +41,32 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[Preparation, d
     """The preparation of features F, and how many columns D it makes."""
     n_features = inner.whole("n_features", 1)
     inner.check(known.get("F", n_features) == n_features, "n_features", "is another number.")
-    columns = inner.array("columns", (None,), "whole", low=0, high=n_features - 1)
-    inner.check((np.diff(columns) > 0).all(), "columns", "is not in ascending order.")
-    fill = inner.array("fill", (None,))
-    inner.check(len(fill) + len(columns) == n_features, "fill", "is not that of each column.")
-    numbers = np.setdiff1d(np.arange(n_features), columns)
-    marked = inner.array("marked", (None,), "whole", low=0, high=n_features - 1)
+    reading, n_read, words = None, n_features, {}
+    if not inner.none("reading"):
+        parts = inner.children("reading", n_features)
+        reading = TableReader(
+            tuple(None if part is None else read_encoder(part) for part in parts)
+        )
+        n_read, words = len(reading.feature_of), reading.words
+    numbers = np.setdiff1d(np.arange(n_read), list(words)).astype(np.intp)
+    fill = inner.array("fill", (len(numbers),))
+    marked = inner.array("marked", (None,), "whole", low=0, high=n_read - 1)
     rising = (np.diff(marked) > 0).all() and np.isin(marked, numbers).all()
     inner.check(rising, "marked", "are not columns of numbers.")
     labels = tuple(inner.texts("labels"))
-    words, tables, levels = {}, {}, {}
-    children = inner.children("categories", len(columns))
-    for of, child in zip(columns.tolist(), children, strict=True):
+    tables, levels = {}, {}
+    children = inner.children("categories", len(words))
+    for (of, known), child in zip(words.items(), children, strict=True):
         inner.check(child is not None, "categories", "lacks a column.")
         with child as part:
-            _read_categories(part, of, words, tables, levels, max(1, len(labels)))
-    made = Preparation(n_features, numbers, fill, marked, words, tables, levels, labels)
+            _read_table(part, of, len(known), tables, levels, max(1, len(labels)))
+    made = Preparation(n_features, reading, numbers, fill, marked, tables, levels, labels)
     return made, {"F": n_features, "D": made.n_columns}
 
 
-def _read_categories(
-    node: Node, of: int, words: dict, tables: dict, levels: dict, width: int
-) -> None:
-    known = node.texts("words")
-    node.check(len(set(known)) == len(known), "words", "has a category twice.")
-    words[of] = tuple(known)
+def _read_table(node: Node, of: int, n_known: int, tables: dict, levels: dict, width: int) -> None:
     if not node.none("levels"):
-        levels[of] = node.array("levels", (None,), "whole", low=0, high=len(known))
+        levels[of] = node.array("levels", (None,), "whole", low=0, high=n_known)
         width = len(levels[of])
     bound = {"low": -_LARGEST_ENCODING, "high": _LARGEST_ENCODING}
-    tables[of] = node.array("table", (len(known) + 2, width), **bound)
+    tables[of] = node.array("table", (n_known + 2, width), **bound)

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from covey._state import StateError
+from covey.evaluation import Evaluation
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._nodes import Node
 from covey.persistence._refusals import NotCoveredError
@@ -29,6 +30,7 @@ _DECLARED = {
     ),
     "covey.members._members_of": "BaggedClassifier BaggedRegressor",
     "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",
+    "covey.tables": "TablePreparation",
 }
 # {module: the classes that it writes and reads}.
 _HOMES = {
@@ -38,7 +40,6 @@ _HOMES = {
         "MultiOutputRegressor MultinomialNB Pipeline Ridge RidgeCV StandardScaler"
     ),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_tables": "TableClassifier TableRegressor TablePreparation",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
         "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
@@ -87,7 +88,13 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     name = type(model).__name__
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
-    return {"kind": name, **format_of(name).write(model, out)}
+    written = {"kind": name, **format_of(name).write(model, out)}
+    # What the command line keeps with a model: how good it is, and hashes of its rows.
+    if "evaluation_" in vars(model):
+        written["evaluation"] = model.evaluation_.to_json()
+    if "seen_" in vars(model):
+        written["rows"] = out.array(model.seen_, "unsigned")
+    return written
 
 
 def read_model(node: Node) -> Any:
@@ -95,6 +102,16 @@ def read_model(node: Node) -> Any:
     with node:
         name = node.text("kind", HOMES)
         try:
-            return format_of(name).read(node)
+            model = format_of(name).read(node)
         except StateError as error:
             node.refuse(error)
+        if node.has("evaluation"):
+            known = node.plain("evaluation")
+            node.check(isinstance(known, str), "evaluation", "is no text.")
+            try:
+                model.evaluation_ = Evaluation.from_json(known)
+            except (ValueError, RecursionError):
+                node.check(False, "evaluation", "is none.")
+        if node.has("rows"):
+            model.seen_ = node.array("rows", (None,), "unsigned")
+        return model

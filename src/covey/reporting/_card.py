@@ -169,8 +169,6 @@ def _columns(model: Any) -> str:
 
 
 def _members(model: Any) -> str:
-    # What decides in a model of a table, or the model itself.
-    model = getattr(model, "estimator_", model)
     if hasattr(model, "summary"):
         return _fenced(model.summary(), "text")
     if not hasattr(model, "fuser_"):

@@ -28,7 +28,8 @@ class Answers:
 
     Parameters
     ----------
-    model : TableClassifier or TableRegressor
+    model : FlockClassifier or FlockRegressor
+        Fitted to a data frame.
     columns : sequence of Column
     """
 
@@ -74,14 +75,14 @@ class Answers:
 
     def predict(self, rows: Sequence[dict[str, Any]], level: float | None = None) -> list[dict]:
         """Return the answer for each row, with a level also a set of classes, or bounds."""
-        estimator, classes = self._model.estimator_, self.classes
+        estimator, classes = self._model, self.classes
         if level is not None and not hasattr(estimator, "calibration_"):
             raise HTTPException(
                 422,
                 "level: the model does not know how far off it is; leave level out, or fit a "
                 "flock with covey fit.",
             )
-        numbers = self._model.preparation_.transform(self.frame(rows))
+        numbers = self.frame(rows)
         values = (
             estimator.predict(numbers) if classes is None else estimator.predict_proba(numbers)
         )

@@ -61,8 +61,8 @@ def make_app(
 
     Parameters
     ----------
-    model : TableClassifier or TableRegressor
-        A fitted one.
+    model : FlockClassifier or FlockRegressor
+        Fitted to a data frame.
     limits : Limits, optional
         How much may be asked.
     hosts : collection of str, optional
@@ -79,10 +79,9 @@ def make_app(
     >>> from fastapi.testclient import TestClient
     >>> from covey import FlockClassifier
     >>> from covey.serving import make_app
-    >>> from covey._table_models import TableClassifier
     >>> table = pd.DataFrame({"age": [31, 25, 54, 60] * 5, "town": ["Rome", "Oslo"] * 10})
     >>> ill = ["no", "no", "yes", "yes"] * 5
-    >>> model = TableClassifier(FlockClassifier(effort="fast", random_state=0)).fit(table, ill)
+    >>> model = FlockClassifier(effort="fast", random_state=0).fit(table, ill)
     >>> client = TestClient(make_app(model), base_url="http://localhost")
     >>> rows = [{"age": 58, "town": "Oslo"}, {"age": None, "town": "Rome"}]
     >>> answer = client.post("/predict", json={"rows": rows}).json()

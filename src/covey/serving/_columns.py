@@ -13,7 +13,8 @@ from typing import Any
 import covey
 from covey.evaluation import Evaluation
 from covey.evaluation._sentences import answers, size
-from covey.tables import Categories, Dates
+from covey.tables._encoders import Categories, Dates, NumberColumn
+from covey.tables._known_columns import encoders_of
 
 _CLOCK = {"hour", "minute", "second", "microsecond", "nanosecond"}
 _FINER_THAN_MICROSECONDS = re.compile(r"(\.\d{6})\d+")
@@ -41,20 +42,20 @@ class Column:
 
 def columns_of(model: Any) -> list[Column]:
     """Return the columns of a fitted model of a table, in its order."""
-    preparation = model.preparation_
-    if preparation._seen_columns is None:
+    encoders = encoders_of(model)
+    if model._seen_columns is None:
         raise ValueError("The model's file says of no column what is usual; fit the model again.")
     # Not every estimator knows how much columns count.
-    shares = getattr(model, "feature_importances_", [None] * len(preparation.kinds_))
+    shares = getattr(model, "feature_importances_", [None] * len(encoders))
     made = []
     for seen, share, used in zip(
-        preparation._seen_columns.columns, shares, model._columns_looked_at(), strict=True
+        model._seen_columns.columns, shares, model._columns_looked_at(), strict=True
     ):
-        kind, encoder = preparation.kinds_[seen.name], preparation._encoders.get(seen.name)
+        encoder = encoders[seen.name]
         values = (seen.typical, *(seen.values[:1] + seen.values[-1:] or (None, None)))
         facts = {"whole": seen.whole, "share": _finite(share), "used": bool(used)}
-        if kind == "number":
-            made.append(Column(seen.name, kind, *map(_finite, values), **facts))
+        if isinstance(encoder, NumberColumn):
+            made.append(Column(seen.name, "number", *map(_finite, values), **facts))
         elif isinstance(encoder, Dates):
             facts.update(dates=encoder, clock=not _CLOCK.isdisjoint(encoder.parts))
             form = "%Y-%m-%dT%H:%M:%S" if facts["clock"] else "%Y-%m-%d"
@@ -65,9 +66,8 @@ def columns_of(model: Any) -> list[Column]:
                     written[-1] = date_of(value, encoder).strftime(form)
             made.append(Column(seen.name, "date", *written, **facts))
         elif isinstance(encoder, Categories):
-            known = tuple(word for word in encoder.known if word is not None)
-            typical = seen.typical if seen.typical in known else None
-            made.append(Column(seen.name, "category", typical, categories=known, **facts))
+            typical = seen.typical if seen.typical in encoder.known else None
+            made.append(Column(seen.name, "category", typical, categories=encoder.known, **facts))
         else:
             made.append(Column(seen.name, "text", **facts))
     return made
@@ -117,7 +117,7 @@ def facts_of(model: Any, columns: list[Column]) -> dict[str, Any]:
         "task": "numbers" if classes is None else "classes",
         "classes": classes,
         # Whether there are sets of classes, or bounds of numbers, to any level.
-        "levels": hasattr(model.estimator_, "calibration_"),
+        "levels": hasattr(model, "calibration_"),
         "columns": [{k: v for k, v in vars(one).items() if k != "dates"} for one in columns],
         "predicts": one.target[:_LONGEST_NAME] or "the target",
         "rows": one.n_rows if one.n_rows > 0 else None,

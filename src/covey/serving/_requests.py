@@ -16,6 +16,8 @@ _NOT_KNOWN = "null if it is not known"
 _Text = Annotated[str, Field(max_length=10_000)]
 # A category may be written as a number, as far as every reader of JSON counts: 1 is read as "1".
 _Value = _Text | bool | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | None
+_BODIES = {"'rows'": ", a list of rows", "'row'": ", one row as an object"}
+_OF_BODIES = ("missing", "extra_forbidden")
 _NUMBER = "a number"
 _NOUNS = {"float_type": _NUMBER, "float_parsing": _NUMBER, "finite_number": "a finite number"}
 
@@ -96,14 +98,16 @@ def sentence_of(error: RequestValidationError) -> str:
     where = "The body"
     if len(place) > 1 and place[0] == "rows":
         where, place = f"Row {place[1] + 1}", place[2:]
-    elif place[:1] in (["row"], ["changes"]) and (len(place) > 1 or kind != "missing"):
+    elif place[:1] in (["row"], ["changes"]) and (len(place) > 1 or kind not in _OF_BODIES):
         where, place = "The row", place[1:]
     in_row = where != "The body"
     if not place:
         return f"{where} must be a JSON object, got {shown(given)}."
     name = shown(place[0])
     if kind == "missing":
-        return f"{where} lacks {name}{f'; give {_NOT_KNOWN}' if in_row else ''}."
+        return (
+            f"{where} lacks {name}{f'; give {_NOT_KNOWN}' if in_row else _BODIES.get(name, '')}."
+        )
     if kind == "extra_forbidden":
         return f"{where} has {name}, which is not known here."
     if kind == "value_error":

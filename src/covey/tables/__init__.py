@@ -6,9 +6,9 @@ from covey._names import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     "covey.tables",
     {
-        "_encoders": "DATE_PARTS ISO SECONDS TIME_UNITS Categories Dates Encoder Text zone_of",
+        "_encoders": "Categories Dates NumberColumn Text",
         "_kinds": "Column look",
-        "_learning": "learn_dates",
+        "_table_reader": "TableReader",
         "_table_preparation": "TablePreparation",
     },
 )

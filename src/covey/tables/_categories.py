@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,9 +32,9 @@ def check_no_dates(X: Any) -> None:
     for name, dtype in zip(X.columns, X.dtypes, strict=True):
         if str(dtype).lower().startswith(_OF_DATES):
             raise ValueError(
-                f"Column {str(name)!r} of X holds dates or times ({dtype}); encode them as "
-                "numbers, such as days since one of them, or use a covey.tables model, which "
-                "does that."
+                f"Column {str(name)!r} of X holds dates or times ({dtype}), where numbers are "
+                'expected; fit with categorical_features="from_dtype", which makes numbers of '
+                "dates, or encode them as numbers."
             )
 
 
@@ -106,6 +106,11 @@ def words_of(values: Any) -> list[str | None]:
     return [None if _is_gap(value) else str(without_point(value)) for value in _listed(values)]
 
 
+def category_words(values: Any) -> list[str | None]:
+    """The same where blank text is a gap, too."""
+    return [word if word and not word.isspace() else None for word in words_of(values)]
+
+
 def places(words: Sequence[str | None], known: Sequence[str | None]) -> np.ndarray:
     """The position of each word among those that are known, -1 if it is not."""
     position = {word: place for place, word in enumerate(known)}
@@ -116,15 +121,16 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
 
 
-def _numbers(X: Any, columns: np.ndarray) -> np.ndarray:
+def plain_numbers(X: Any, columns: np.ndarray) -> np.ndarray:
     """Some columns as floats; refuses what is no number, by the name of its column."""
     rest = X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns.tolist()]
+    check_no_dates(rest)
     try:
         return check_array(rest, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
     except (TypeError, ValueError) as error:
         if len(columns) > 1:
             for column in columns:
-                _numbers(X, np.array([column]))
+                plain_numbers(X, np.array([column]))
             raise ValueError(
                 f"X holds columns that are no numbers together ({_first_line(error)}); encode "
                 "dates as numbers, or drop them."
@@ -143,29 +149,5 @@ def naming_columns(X: Any) -> Iterator[None]:
         yield
     except (TypeError, ValueError):
         if is_table_of_columns(X) and X.shape[0]:
-            _numbers(X, np.arange(X.shape[1]))
+            plain_numbers(X, np.arange(X.shape[1]))
         raise
-
-
-def coded(
-    X: Any, columns: Sequence[int], known: Mapping[int, tuple[str, ...]] | None = None
-) -> tuple[np.ndarray, dict[int, tuple[str, ...]]]:
-    """Floats (n, D), where the columns of categories have codes, and the categories by column.
-
-    ``known`` are categories of an earlier table; without them those of X, in alphabetical order.
-    """
-    n_rows, n_features = X.shape
-    numbers = np.setdiff1d(np.arange(n_features), columns)
-    table = np.empty((n_rows, n_features))
-    if len(numbers):
-        table[:, numbers] = _numbers(X, numbers)
-    found = {}
-    for position in columns:
-        words = words_of(column_of(X, position))
-        if known is None:
-            found[position] = tuple(sorted({word for word in words if word is not None}))
-        else:
-            found[position] = known[position]
-        place = places(words, (*found[position], None)).astype(np.float64)
-        table[:, position] = np.where(place == len(found[position]), np.nan, place)
-    return table, found

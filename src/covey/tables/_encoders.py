@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey.tables._categories import places, words_of
+from covey.tables._categories import category_words, places, words_of
+from covey.tables._kinds import as_kind
+from covey.tables._numbers import NumberFormat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,43 +36,54 @@ _FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True)
-class Categories:
-    """One column of zeros and ones for each category, or for all but one of them.
+class NumberColumn:
+    """A column of numbers as they are.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from covey.tables import Categories
-    >>> Categories(known=("blue", "red"), left_out=0).numbers(pd.Series(["red", "blue", "green"]))
-    array([[1.],
-           [0.],
-           [0.]])
+    >>> from covey.tables import NumberColumn
+    >>> NumberColumn(written=True).numbers(pd.Series(["1.5", None, "n/a"])).ravel()
+    array([1.5, nan, nan])
     """
 
-    known: tuple[str | None, ...]  # None is a gap
-    left_out: int | None  # the position of the category without a column
-    gaps: tuple[str, ...] = ()  # words that count as gaps
+    written: bool = False  # whether they are text, or may be
+    form: NumberFormat | None = None  # how they are written, if not as 1234.5
 
-    @property
-    def n_columns(self) -> int:
-        """How many columns there are."""
-        return len(self.known) - (self.left_out is not None)
+    n_columns = 1
 
     def names(self, column: str) -> list[str]:
-        """The columns by name: ``town = Rome``, ``town is missing``."""
-        words = [word for place, word in enumerate(self.known) if place != self.left_out]
-        return [f"{column} is missing" if word is None else f"{column} = {word}" for word in words]
+        """The one column by name."""
+        return [column]
 
     def numbers(self, values: pd.Series) -> np.ndarray:
-        """The columns (n_rows, n_columns) of text, None where it is missing.
+        """The column (n_rows, 1), NaN where there is no number."""
+        return as_kind(values, "number", self.form).to_numpy(dtype=np.float64)[:, None]
 
-        A category that is not known has zeros everywhere.
-        """
-        place = places(words_of(without_gaps(values, self.gaps)), self.known)
-        made = np.zeros((len(values), len(self.known)))
-        rows = np.flatnonzero(place >= 0)
-        made[rows, place[rows]] = 1.0
-        return made if self.left_out is None else np.delete(made, self.left_out, axis=1)
+
+@dataclass(frozen=True)
+class Categories:
+    """The codes of categories: their positions, NaN for gaps and -1 for what is not known.
+
+    Examples
+    --------
+    >>> from covey.tables import Categories
+    >>> Categories(("blue", "red")).numbers(["red", "blue", "green", None]).ravel()
+    array([ 1.,  0., -1., nan])
+    """
+
+    known: tuple[str, ...]
+
+    n_columns = 1
+
+    def names(self, column: str) -> list[str]:
+        """The one column by name."""
+        return [column]
+
+    def numbers(self, values: Any) -> np.ndarray:
+        """The codes (n_rows, 1) of text, None or blank where it is missing."""
+        found = places(category_words(values), (*self.known, None)).astype(np.float64)
+        return np.where(found == len(self.known), np.nan, found)[:, None]
 
 
 @dataclass(frozen=True)
@@ -94,7 +107,6 @@ class Text:
     directions: np.ndarray | None  # (n_columns, n_grams), single precision; None: the n-grams
     n_columns: int
     scale: np.float32  # what the columns are divided by
-    gaps: tuple[str, ...] = ()  # words that count as gaps
 
     @cached_property
     def _vectorizer(self) -> TfidfVectorizer:
@@ -113,7 +125,7 @@ class Text:
 
     def numbers(self, values: pd.Series) -> np.ndarray:
         """The columns (n_rows, n_columns) of text, None where it is missing."""
-        words = ["" if gap else str(word) for word, gap in _with_marks(values, self.gaps)]
+        words = [word or "" for word in words_of(values)]
         counts = self._vectorizer.transform(words).astype(np.float32)
         if self.directions is None:
             made = counts[:, : self.n_columns].toarray()
@@ -153,7 +165,7 @@ class Dates:
         """The columns (n_rows, n_columns) of dates or of text; NaN where there is no date."""
         import pandas as pd
 
-        zone = zone_of(self.time_zone)
+        zone, values = zone_of(self.time_zone), as_kind(values, "date")
         if not pd.api.types.is_datetime64_any_dtype(values.dtype):
             values = dates_of(values, self.format)
         if values.dt.tz is not None:
@@ -177,7 +189,7 @@ class Dates:
         return seconds.to_numpy(dtype=np.float32).astype(np.float64) / SECONDS_OF_A_DAY
 
 
-Encoder = Categories | Text | Dates
+Encoder = NumberColumn | Categories | Text | Dates
 
 
 def zone_of(name: str | None) -> tzinfo | None:
@@ -185,7 +197,7 @@ def zone_of(name: str | None) -> tzinfo | None:
 
     Examples
     --------
-    >>> from covey.tables import zone_of
+    >>> from covey.tables._encoders import zone_of
     >>> zone_of("UTC+02:00"), zone_of(None)
     (datetime.timezone(datetime.timedelta(seconds=7200)), None)
     """
@@ -236,16 +248,3 @@ def zone_name(dtype: Any) -> str | None:
 def unit_of(dtype: Any) -> str:
     """The finest part of time that a type holds, one of `TIME_UNITS`."""
     return dtype.unit if hasattr(dtype, "unit") else np.datetime_data(dtype)[0]
-
-
-def _with_marks(values, gaps):
-    values = without_gaps(values, gaps)
-    return zip(values, values.isna(), strict=True)
-
-
-def without_gaps(values: pd.Series, gaps: tuple[str, ...]) -> pd.Series:
-    """Text as it is but for words that count as gaps, which become None."""
-    if not gaps:
-        return values
-    text = values.astype(str)
-    return values.mask(text.isin(gaps) | (text.str.strip() == ""), None)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["number", "text", "date", "season", "nested", "empty"]
+# Those that a model can read.
+KINDS = ("number", "text", "date", "season")
 
 # A column of text counts as numbers if at least this share of its values are numbers.
 _ENOUGH_NUMBERS = 0.9
@@ -172,7 +174,7 @@ def _described(name: str, values: pd.Series, keep: bool, as_text: bool) -> Colum
     if not keep and n_values == 1 and not missing:
         drop = "it has one value only"
     elif not keep:
-        drop, remark = id_of(name, numbers, found.kind, n_values)
+        drop, remark = id_of(name, numbers, found.kind)
         note = note or remark
     return Column(name, found.kind, missing, n_values, drop, note, found.form)
 
@@ -201,7 +203,7 @@ def kind_of(values: pd.Series) -> Found:
     if dtype == np.float64:
         return _in_range(values)
     present = values[values.notna()]
-    if types.is_bool_dtype(dtype):
+    if types.is_bool_dtype(dtype) or isinstance(dtype, types.CategoricalDtype):
         return Found("text")
     if types.is_datetime64_any_dtype(dtype):
         return Found("date")
@@ -214,8 +216,10 @@ def kind_of(values: pd.Series) -> Found:
         return Found("text")
     if isinstance(present.iloc[0], list | tuple | dict | set | bytes | np.ndarray):
         return Found("nested")
-    import pyarrow as pa
-
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:  # which reads numbers and dates that are written
+        return Found("text")
     return kind_of_text(pa.array(present.astype(str), pa.string()))
 
 
@@ -322,7 +326,7 @@ def without_point(value: Any) -> Any:
     return int(value) if whole else value
 
 
-def id_of(name: str, values: pd.Series, kind: str, n_values: int) -> tuple[str, str]:
+def id_of(name: str, values: Any, kind: str) -> tuple[str, str]:
     """Why a column only distinguishes rows, if it does, and a remark where it may.
 
     No new row will have one of its values, or what it has of them means nothing. Ranks and years
@@ -333,15 +337,17 @@ def id_of(name: str, values: pd.Series, kind: str, n_values: int) -> tuple[str, 
         return "", ""
     named = bool(_ID_NAME.search(name) or _ID_TAIL.search(name))
     if kind == "text":
+        n_values = values.nunique()
         codes = _look_like_codes(values.dropna())
         if n_values == n_rows and codes and values.str.count(r"\S+").mean() < _WORDS_OF_PROSE:
             return "it names the rows (every value is different)", ""
         repeats = codes and _repeats(name, n_values, n_rows)
         return (_repeated(name) if repeats else ""), ""
-    numbers = values.to_numpy()
+    numbers = np.asarray(values)
     known = numbers[~np.isnan(numbers)]
     if (known != np.floor(known)).any():
         return "", ""
+    n_values = len(np.unique(known))
     informs = bool(_RANK_NAME.search(name))
     if n_values == n_rows and not informs:
         # A count of rows, whatever its name; other numbers may be measurements that all differ.

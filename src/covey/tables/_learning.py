@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey.tables._categories import words_of
+from covey.tables._categories import category_words
 from covey.tables._encoders import (
     ISO,
     SECONDS,
@@ -17,9 +18,9 @@ from covey.tables._encoders import (
     Text,
     dates_of,
     unit_of,
-    without_gaps,
     zone_name,
 )
+from covey.tables._kinds import as_kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 _GRAM_LENGTHS = (3, 4)
 _MOST_GRAMS = 10_000
 _LEAST_SINGULAR = 1e-3
+_N_DIRECTIONS = 10
+# Columns of more categories are encoded by their target.
+MOST_ONE_HOT = 20
+# Text of more different values in a row, or of so many words, is no list of categories.
+SHARE_OF_NAMES = 0.5
+_WORDS_OF_PROSE = 4
 _ZONE_OF_TEXT = r"(Z|[+-]\d\d:?\d\d)\s*$"
 # A part of a date comes again only in a longer time: months in years, weekdays in weeks.
 _PARTS = ("year", "month", "day", "weekday", "hour")
@@ -36,39 +43,39 @@ _DAYS_UNTIL_AGAIN = {"month": 400.0, "weekday": 14.0, "hour": 2.0}
 _MOST_DATES = 500
 
 
-def learn_encoder(
-    values: pd.Series, kind: str, max_categories: int, n_components: int, seed: int | None
-) -> Encoder | None:
-    """What makes numbers of a column; None if its values are all missing.
+def learn_encoder(values: Any, kind: str, *, has_target: bool = True) -> Encoder | None:
+    """What reads a column of categories, text or dates; None if it has no value, or one only.
 
-    ``values`` are text with None for gaps, or dates; dates that cannot be read are text, too.
+    Text that hardly repeats itself, and prose, is read by its n-grams; other text are categories.
+    So are dates that cannot be read. Of many categories the target makes numbers; without one,
+    their n-grams do.
     """
     if kind in ("date", "season"):
-        dates = learn_dates(values, seasons=kind == "season")
+        dates = learn_dates(as_kind(values, "date"), seasons=kind == "season")
         if dates is not None:
             return dates if dates.parts else None
-        values = values.map(str, na_action="ignore").astype(object)
-    blank = values.notna() & (values.astype(str).str.strip() == "")
-    gaps = ("",) if blank.any() else ()
-    values = without_gaps(values, gaps)
-    words = sorted({word for word in words_of(values) if word is not None})
-    if not words:
-        return None
-    if len(words) >= max_categories:
-        return learn_text(values, n_components, seed, gaps)
-    known: tuple[str | None, ...] = (*words, None) if values.isna().any() else tuple(words)
-    # Of two, one column tells both.
-    return Categories(known, 0 if len(known) == 2 else None, gaps)
+    words = [word for word in category_words(values) if word is not None]
+    known = tuple(sorted(set(words)))
+    if kind != "category" and len(known) > MOST_ONE_HOT and (not has_target or _is_free(words)):
+        found = learn_text(category_words(values))
+        if found is not None:
+            return found
+    return Categories(known) if known or kind == "category" else None
 
 
-def learn_text(
-    values: pd.Series, n_components: int, seed: int | None, gaps: tuple[str, ...] = ()
-) -> Text | None:
+def _is_free(words: list[str]) -> bool:
+    """Whether text names things, each another one, or tells of them."""
+    if len(set(words)) > SHARE_OF_NAMES * len(words):
+        return True
+    return sum(len(word.split()) for word in words) >= _WORDS_OF_PROSE * len(words)
+
+
+def learn_text(values: Sequence[str | None]) -> Text | None:
     """The leading directions of a column's n-grams; the variances of all add up to one."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    words = ["" if gap else str(word) for word, gap in zip(values, values.isna(), strict=True)]
+    words = [word or "" for word in values]
     vectorizer = TfidfVectorizer(
         analyzer="char_wb", ngram_range=_GRAM_LENGTHS, max_features=_MOST_GRAMS
     )
@@ -76,9 +83,9 @@ def learn_text(
         weights = vectorizer.fit_transform(words).astype(np.float32)
     except ValueError:
         return None  # there is no n-gram: signs and letters that stand alone
-    directions, n_columns = None, min(n_components, weights.shape[1])
-    if min(weights.shape) > n_components:
-        svd = TruncatedSVD(n_components=n_components, random_state=seed)
+    directions, n_columns = None, min(_N_DIRECTIONS, weights.shape[1])
+    if min(weights.shape) > _N_DIRECTIONS:
+        svd = TruncatedSVD(n_components=_N_DIRECTIONS, random_state=0)
         made = svd.fit_transform(weights)
         # Directions beyond the rank of the text are made of rounding errors.
         real = svd.singular_values_ > _LEAST_SINGULAR * svd.singular_values_[0]
@@ -94,7 +101,6 @@ def learn_text(
         directions,
         n_columns,
         np.float32(scale if scale > 1e-6 else 1.0),
-        gaps,
     )
 
 
@@ -106,7 +112,7 @@ def learn_dates(values: pd.Series, *, seasons: bool = False) -> Dates | None:
     Examples
     --------
     >>> import pandas as pd
-    >>> from covey.tables import learn_dates
+    >>> from covey.tables._learning import learn_dates
     >>> learn_dates(pd.Series(["2026-01-31", "2026-02-28"])).parts[:2]
     ('month', 'day')
     """

@@ -14,60 +14,59 @@ medians of all rows, so folds do not flatter what they compare.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_X_y
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from covey._blocks import as_table, is_plainly_right, training_table
 from covey._core.losses import weighted_quantile
-from covey._devices import to_numpy
-from covey._validation import check_column_names, check_one_target, holds_gaps
-from covey.tables._categories import (
-    UNSEEN,
-    categorical_columns,
-    check_no_dates,
-    coded,
-    is_from_dtype,
-    is_table_of_columns,
-    naming_columns,
-)
+from covey.tables._categories import UNSEEN
+from covey.tables._learning import MOST_ONE_HOT
+from covey.tables._table_reader import TableReader
 from covey.tables._target_means import TargetMeans
 
-# Columns of more categories are encoded by their target.
-MOST_ONE_HOT = 20
 # Categories that tests see, where the target encodes them: at most so many, each of so many rows.
 _MOST_TESTED, _FEWEST_TESTED = 50, 5
-
-Words = Mapping[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """Makes numbers without gaps of rows (n, D), whose categories are codes (see `coded`).
+    """Makes numbers without gaps of rows as they are read, whose categories are codes.
 
-    A column of categories is a table with a row for each of them, then one for gaps, then one for
-    categories that nobody has seen. What comes out are the columns of numbers, the marks of their
-    gaps, and the columns of categories.
+    What is read of a feature (see `TableReader`) is one column or several; without a reading the
+    rows (n, D) are arrays of numbers. A column of categories is a table with a row for each of
+    them, then one for gaps, then one for categories that nobody has seen. What comes out are the
+    columns of numbers, the marks of their gaps, and the columns of categories.
     """
 
     n_features: int
+    reading: TableReader | None
     numbers: np.ndarray  # (M,), the positions of columns of numbers
     fill: np.ndarray  # (M,), what takes the place of gaps
     marked: np.ndarray  # (G,), the positions, of these, whose gaps are marked
-    words: dict[int, tuple[str, ...]]  # the categories by column
     tables: dict[int, np.ndarray]  # what each is encoded as, (n_categories + 2, width)
     levels: dict[int, np.ndarray]  # the category of each one-hot column; none: by its target
     labels: tuple[str, ...] = ()  # what the columns of a target's means are about
 
     @property
+    def words(self) -> dict[int, tuple[str, ...]]:
+        """The categories by column."""
+        return {} if self.reading is None else self.reading.words
+
+    @property
+    def feature_of(self) -> np.ndarray:
+        """The feature that each column is read from."""
+        return np.arange(self.n_features) if self.reading is None else self.reading.feature_of
+
+    @property
     def column_of(self) -> np.ndarray:
         """The feature that each column is made of, (n_columns,)."""
+        return self.feature_of[self.read_of]
+
+    @property
+    def read_of(self) -> np.ndarray:
+        """The column as it is read that each column is made of, (n_columns,)."""
         encoded = [np.full(table.shape[1], of) for of, table in self.tables.items()]
         return np.concatenate([self.numbers, self.marked, *encoded]).astype(np.intp)
 
@@ -79,7 +78,8 @@ class Preparation:
     @property
     def is_number(self) -> np.ndarray:
         """Which columns are numbers as they were given, (n_columns,)."""
-        return np.arange(self.n_columns) < len(self.numbers)
+        found = np.arange(self.n_columns) < len(self.numbers)
+        return found if self.reading is None else found & self.reading.is_number[self.read_of]
 
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Which features (..., D) are in use, given which columns (..., n_columns) are."""
@@ -104,8 +104,10 @@ class Preparation:
 
     def names(self, features: Any) -> list[str]:
         """The columns' names, in terms of the features'."""
-        names = [str(features[of]) for of in self.numbers]
-        names += [f"{features[of]} is missing" for of in self.marked]
+        read = features if self.reading is None else self.reading.names(features)
+        names = [str(read[of]) for of in self.numbers]
+        names += [f"{features[self.feature_of[of]]} is missing" for of in self.marked]
+        features = read
         for of, table in self.tables.items():
             if of in self.levels:
                 known = self.words[of]
@@ -135,7 +137,7 @@ class Preparation:
         return np.concatenate(made, axis=1)
 
     def _of_sparse(self, X: Any) -> Any:
-        if self.tables:
+        if self.reading is not None:
             raise ValueError(
                 "X is sparse, but the model was fitted to columns of categories; give X as a data "
                 "frame or an array."
@@ -161,7 +163,7 @@ def frequent_categories(
     columns do, zeros and ones of their frequent categories (n, E), with the feature of each (E,).
     """
     by_target = [of for of in preparation.tables if of not in preparation.levels]
-    free = np.flatnonzero(~np.isin(preparation.column_of, by_target))
+    free = np.flatnonzero(~np.isin(preparation.read_of, by_target))
     made, made_of = [np.zeros((X.shape[0], 0))], []
     for of in by_target:
         codes = codes_of(X[:, of], len(preparation.words[of]))
@@ -169,7 +171,7 @@ def frequent_categories(
         often = np.argsort(-counts, kind="stable")[:_MOST_TESTED]
         often = often[counts[often] >= _FEWEST_TESTED]
         made.append((codes[:, None] == often).astype(np.float64))
-        made_of += [of] * len(often)
+        made_of += [preparation.feature_of[of]] * len(often)
     return free, np.hstack(made), np.array(made_of, dtype=np.intp)
 
 
@@ -193,14 +195,15 @@ def codes_of(column: np.ndarray, n_known: int) -> np.ndarray:
     return np.where(codes == UNSEEN, n_known + 1, codes).astype(np.intp)
 
 
-def needs_target(words: Words) -> bool:
+def needs_target(reading: TableReader | None) -> bool:
     """Whether there are more categories than can have a column each, gaps included."""
+    words = {} if reading is None else reading.words
     return max(map(len, words.values()), default=0) + 1 > MOST_ONE_HOT
 
 
 def prepare(
     X: Any,
-    words: Words,
+    reading: TableReader | None,
     weight: np.ndarray,
     target: TargetMeans | None,
     known: Preparation | None = None,
@@ -210,24 +213,30 @@ def prepare(
     The encoding of a row by the target is made of other rows alone. With ``known``, a
     preparation of an earlier fit, only that is made anew.
     """
-    numbers = np.setdiff1d(np.arange(X.shape[1]), list(words)).astype(np.intp)
     if known is None:
+        words = {} if reading is None else reading.words
+        numbers = np.setdiff1d(np.arange(X.shape[1]), list(words)).astype(np.intp)
         fill, marked = _filling(X, numbers, weight)
+        n_features = X.shape[1]
+        if reading is not None:
+            n_features, of = len(reading.encoders), reading.feature_of
+            # The parts of a date are missing together: one mark is enough.
+            marked = marked[np.unique(of[marked], return_index=True)[1]]
         tables, levels = {}, {}
         for of, categories in words.items():
             codes = codes_of(X[:, of], len(categories))
             counts = np.bincount(codes, weight, minlength=len(categories) + 2)[:-1]
-            if np.count_nonzero(counts) <= MOST_ONE_HOT:
+            if target is None or np.count_nonzero(counts) <= MOST_ONE_HOT:
                 tables[of], levels[of] = _one_hot(counts)
             else:
                 tables[of] = target.table(codes, len(counts))
         labels = () if target is None else target.labels
-        known = Preparation(X.shape[1], numbers, fill, marked, dict(words), tables, levels, labels)
+        known = Preparation(n_features, reading, numbers, fill, marked, tables, levels, labels)
     made = known.transform(X)
     for of, table in known.tables.items():
         if of not in known.levels:
             codes = codes_of(X[:, of], len(table) - 2)
-            made[:, known.column_of == of] = target.out_of_fold(codes, len(table) - 1)
+            made[:, known.read_of == of] = target.out_of_fold(codes, len(table) - 1)
     return known, made
 
 
@@ -249,99 +258,13 @@ def _filling(X: Any, numbers: np.ndarray, weight: np.ndarray) -> tuple[np.ndarra
 
 
 def _one_hot(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of zeros and ones of categories that occur, and the category of each.
+    """Columns of zeros and ones of the commonest categories, and the category of each.
 
     Of two one column is enough. What does not occur is encoded as an average row.
     """
     levels = np.flatnonzero(counts)
-    shown = levels[1:] if len(levels) == 2 else levels
+    common = np.sort(np.argsort(-counts, kind="stable")[: min(len(levels), MOST_ONE_HOT)])
+    shown = common[1:] if len(levels) == 2 else common
     table = np.tile(counts[shown] / counts.sum(), (len(counts) + 1, 1))
     table[levels] = levels[:, None] == shown
     return table, shown
-
-
-# -- what users give ------------------------------------------------------------------------------
-
-
-def checked_table(
-    estimator: BaseEstimator, X: Any, y: Any, *, known: Words | None = None, **how: Any
-) -> tuple[Any, Any, dict[int, tuple[str, ...]]]:
-    """X to learn from and y, as a user gave them, and the categories by column.
-
-    X has floats, dense or sparse, with NaN for gaps and codes for categories.
-    """
-    reset = how.get("reset", True)
-    wanted = estimator.categorical_features
-    check_column_names(X)
-    check_no_dates(X)
-    if (not reset and known) or not (wanted is None or is_from_dtype(wanted)):
-        X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
-    if reset:
-        names = [str(name) for name in X.columns] if is_table_of_columns(X) else None
-        columns = categorical_columns(X, wanted, names)
-    else:
-        columns = list(known or ())
-    if not columns:
-        with naming_columns(X):
-            X, y = training_table(estimator, X, y, gaps=True, **how)
-        return X, y, {}
-    how.pop("reset", None)
-    check_one_target(y)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    X, words = coded(X, columns, known)
-    name = type(estimator).__name__
-    if y is None:
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    X, y = check_X_y(X, y, ensure_all_finite=False, estimator=name, dtype=np.float64, **how)
-    holds_gaps(X, getattr(estimator, "feature_names_in_", None))
-    return X, y, words
-
-
-def checked_rows(estimator: Any, X: Any) -> Any:
-    """Rows as numbers, for a fitted estimator that has a ``preparation_``, or None there."""
-    check_is_fitted(estimator, "fuser_")
-    preparation = estimator.preparation_
-    X = to_numpy(X)
-    if preparation is not None:
-        return preparation.transform(checked_codes(estimator, X, preparation))
-    if is_plainly_right(estimator, X):
-        return X
-    X = _checked_numbers(estimator, X)
-    if not holds_gaps(X, getattr(estimator, "feature_names_in_", None)):
-        return X
-    return filled(X, estimator._filling())
-
-
-def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
-    """Rows as floats, with NaN for gaps and codes for categories, as a preparation takes them."""
-    if not preparation.words or hasattr(X, "tocsr"):
-        X = _checked_numbers(estimator, X)
-    else:
-        X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
-        validate_data(estimator, X, reset=False, skip_check_array=True)
-        X, _ = coded(X, list(preparation.words), preparation.words)
-    holds_gaps(X, getattr(estimator, "feature_names_in_", None))
-    return X
-
-
-def _checked_numbers(estimator: Any, X: Any) -> Any:
-    check_no_dates(X)
-    with naming_columns(X):
-        return validate_data(
-            estimator,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-        )
-
-
-def filled(X: Any, fill: np.ndarray) -> Any:
-    """Rows without gaps: each has the number (D,) of its column."""
-    if not hasattr(X, "tocsr"):
-        return np.where(np.isnan(X), fill, X)
-    X = X.copy()
-    gaps = np.isnan(X.data)
-    X.data[gaps] = fill[X.indices[gaps]]
-    return X

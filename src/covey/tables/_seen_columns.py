@@ -8,16 +8,17 @@ children is not 1.5.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from covey._blocks import take_rows
-from covey.tables._categories import column_of
-from covey.tables._kinds import without_point
-from covey.tables._numbers import NumberFormat
+from covey.tables._categories import category_words, column_of
+from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn
+from covey.tables._kinds import as_kind, without_point
+from covey.tables._table_reader import TableReader, as_series
 
 # Rows, and numbers, that are looked at: enough for quantiles.
 _MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
@@ -125,12 +126,11 @@ def seen_columns(
     names: Sequence[str],
     *,
     weight: np.ndarray | None = None,
-    words: Mapping[int, Sequence[str]] | None = None,
+    reading: TableReader | None = None,
 ) -> SeenColumns:
-    """Learn from a table: an array, a sparse matrix or a data frame.
+    """Learn from a table: an array, a sparse matrix or a data frame, and how it is read.
 
-    ``words`` are the categories of columns of an array that holds their codes. Rows of weight 0
-    do not count.
+    Rows of weight 0 do not count. Of text that hardly repeats, nothing is typical but a gap.
     """
     n_rows, n_columns = X.shape
     kept = kept_rows(n_rows, n_columns, weight)
@@ -140,6 +140,14 @@ def seen_columns(
         rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
     sample = X if len(rows) == n_rows else take_rows(X, rows)
     few = take_rows(X, kept)
+    if reading is not None:
+        found, values = [], []
+        for place, (name, encoder) in enumerate(zip(names, reading.encoders, strict=True)):
+            parts = (column_of(part, place) for part in (sample, few))
+            seen, own = _as_read(name, encoder, *parts)
+            found.append(seen)
+            values.append(own)
+        return SeenColumns(tuple(found), tuple(values) if len(kept) else ())
     if hasattr(sample, "columns"):
         found = [_of_series(name, column_of(sample, place)) for place, name in enumerate(names)]
         values = [_plain_values(column_of(few, place)) for place in range(n_columns)]
@@ -156,21 +164,27 @@ def seen_columns(
         part = part.toarray() if hasattr(part, "toarray") else part
         own = names[start : start + at_once]
         numbers += _of_numbers(own, part.astype(np.float64, copy=False))
-    for place, known in (words or {}).items():
-        codes = sample[:, place]
-        numbers[place] = _of_words(names[place], _called(codes, known))
-    values = [
-        tuple(_called(column, words[place]))
-        if words and place in words
-        else tuple(np.where(np.isinf(column), np.nan, column).tolist())
-        for place, column in enumerate(few.astype(np.float64).T)
-    ]
+    few = few.astype(np.float64)
+    values = [tuple(column.tolist()) for column in np.where(np.isinf(few), np.nan, few).T]
     return SeenColumns(tuple(numbers), tuple(values) if len(kept) else ())
 
 
-def _called(codes: np.ndarray, known: Sequence[str]) -> list[str | None]:
-    """The categories that codes stand for."""
-    return [None if np.isnan(code) else known[int(code)] for code in codes]
+def _as_read(
+    name: str, encoder: Encoder | None, sample: Any, few: Any
+) -> tuple[SeenColumn, tuple[Any, ...]]:
+    """A column of a table by what reads it, and its values in the rows that are kept."""
+    if isinstance(encoder, NumberColumn):
+        parts = sample, few
+        if encoder.written:
+            parts = (encoder.numbers(as_series(values))[:, 0] for values in parts)
+        numbers, own = map(_floats, parts)
+        return _of_numbers([name], numbers[:, None])[0], tuple(own.tolist())
+    if isinstance(encoder, Dates):
+        dates, own = (as_kind(as_series(values), "date") for values in (sample, few))
+        return _of_dates(name, dates, encoder.format), _plain_values(own)
+    if isinstance(encoder, Categories):
+        return _of_words(name, category_words(sample)), tuple(category_words(few))
+    return SeenColumn(name, "word", None, ()), (None,) * len(few)
 
 
 def seen_means(names: Sequence[str], means: np.ndarray, scale: np.ndarray) -> SeenColumns:
@@ -181,41 +195,6 @@ def seen_means(names: Sequence[str], means: np.ndarray, scale: np.ndarray) -> Se
             for name, mean, size in zip(names, means, scale, strict=True)
         )
     )
-
-
-def seen_table(
-    table: Any,
-    kinds: Mapping[str, str],
-    free_text: Collection[str] = (),
-    formats: Mapping[str, NumberFormat] | None = None,
-    date_formats: Mapping[str, str | None] | None = None,
-) -> SeenColumns:
-    """Learn from a data frame whose columns are known to be numbers, text or dates.
-
-    Of ``free_text``, which hardly repeats, nothing is typical but a gap. ``formats`` are how
-    numbers are written that are text, ``date_formats`` those of dates that are text.
-    """
-    date_formats = date_formats or {}
-    from covey.tables._kinds import as_kind
-
-    if len(table) > _MOST_ROWS:
-        table = table.iloc[np.linspace(0, len(table) - 1, _MOST_ROWS).astype(np.intp)]
-    rows = kept_rows(len(table), len(kinds))
-    found, kept = [], []
-    for name, kind in kinds.items():
-        if name in free_text:
-            found.append(SeenColumn(name, "word", None, ()))
-            kept.append((None,) * len(rows))
-            continue
-        values = as_kind(table[name], kind, (formats or {}).get(name))
-        kept.append(_plain_values(values.iloc[rows]))
-        if kind == "number":
-            found += _of_numbers([name], values.to_numpy(dtype=np.float64)[:, None])
-        elif kind in ("date", "season"):
-            found.append(_of_dates(name, values, date_formats.get(name)))
-        else:
-            found.append(_of_words(name, values.to_numpy(dtype=object)))
-    return SeenColumns(tuple(found), tuple(kept) if len(rows) else ())
 
 
 def _of_series(name: str, values: Any) -> SeenColumn:
@@ -287,11 +266,18 @@ def _plain_values(values: Any) -> tuple[Any, ...]:
     if hasattr(values, "to_pandas"):
         values = values.to_pandas()
     if getattr(values.dtype, "kind", "O") in "biuf":
-        if hasattr(values, "to_numpy"):
-            values = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        numbers = values.astype(np.float64)
-        return tuple(np.where(np.isinf(numbers), np.nan, numbers).tolist())
+        return tuple(_floats(values).tolist())
     return tuple(_plain(value) for value in values)
+
+
+def _floats(values: Any) -> np.ndarray:
+    """Numbers of a column, NaN for gaps and infinities."""
+    if hasattr(values, "to_pandas"):
+        values = values.to_pandas()
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = np.asarray(values, dtype=np.float64)
+    return np.where(np.isinf(numbers), np.nan, numbers)
 
 
 def _plain(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """What a step costs, by counts: products, copies of X and memory, not seconds."""
 
+import inspect
 import tracemalloc
 from collections import Counter
 
@@ -75,6 +76,32 @@ def test_flips_that_are_not_drawn_cost_nothing():
     grower = trainer(X, y, settings, flip_probability=0.01, design=design)
     grower.grow()
     assert design.counts["back rows"] < 1.3 * 100 * 2, "9 % of steps draw a flip"
+
+
+class Traced(Design):
+    """Notes how many calls lie between a step and each of its products."""
+
+    def noted(self):
+        names = [frame.frame.f_code.co_qualname for frame in inspect.stack(0)[1:]]
+        if "Step.__call__" in names:
+            self.calls.append(names.index("Step.__call__"))
+
+    def logits(self, *args):
+        self.noted()
+        return super().logits(*args)
+
+    def gradient(self, *args):
+        self.noted()
+        return super().gradient(*args)
+
+
+def test_from_a_step_to_its_product_there_are_three_calls():
+    X, y = problem(3)
+    design = Traced(np.ascontiguousarray(X.T))
+    design.calls = []
+    settings = replaced(PRINTED, learning_rate=1e-3, tol=-np.inf, max_iter=3)
+    trainer(X, y, settings, flip_probability=0.2, design=design).grow()
+    assert design.calls == [3] * 6
 
 
 def big_table(n_rows, n_features, n_classes):

@@ -35,14 +35,14 @@ def test_strata_of_values_are_tenths_in_their_order():
 
 def test_shadows_are_shuffled_columns_dense_and_sparse():
     X = np.random.default_rng(0).normal(size=(20, 4)) * (np.arange(20) % 3 > 0)[:, None]
-    dense = core.columns_and_shadows(X, 5, np.arange(X.shape[1]))[0]
-    thin = core.columns_and_shadows(sparse.csr_array(X), 5, np.arange(X.shape[1]))[0]
+    dense = core.columns_and_shadows(X, 5, np.arange(X.shape[1]), X.shape[1])[0]
+    thin = core.columns_and_shadows(sparse.csr_array(X), 5, np.arange(X.shape[1]), X.shape[1])[0]
     assert_array_equal(dense[:4], X.T)
     for columns in (dense[4:], thin.toarray().T[4:]):
         own = {tuple(np.sort(column)) for column in X.T}
         assert {tuple(np.sort(column)) for column in columns} == own
         assert not any(np.array_equal(one, other) for one in columns for other in X.T)
-    assert core.columns_and_shadows(np.ones((3, 100)), 0, np.arange(100))[0].shape == (130, 3)
+    assert core.columns_and_shadows(np.ones((3, 100)), 0, np.arange(100), 100)[0].shape == (130, 3)
 
 
 def test_null_probability_is_that_of_one_more_shadow():
@@ -90,7 +90,7 @@ def test_intervals_are_students():
 def test_a_shadow_has_all_columns_of_a_variable_with_the_same_rows():
     kind = np.arange(40) % 3
     X = np.column_stack([kind == 0, kind == 1, kind == 2, np.arange(40)]).astype(float)
-    columns, feature_of = core.columns_and_shadows(X, 0, np.array([0, 0, 0, 1]))
+    columns, feature_of = core.columns_and_shadows(X, 0, np.array([0, 0, 0, 1]), 2)
     assert len(columns) == len(feature_of) == 8
     three = [place for place in range(4, 8) if np.sum(feature_of == feature_of[place]) == 3]
     assert (columns[three].sum(axis=0) == 1).all()

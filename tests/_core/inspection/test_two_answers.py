@@ -24,6 +24,7 @@ def blocks(seed, n_rows=150):
     return X, (rng.random(n_rows) < 1 / (1 + np.exp(-odds))).astype(int)
 
 
+@pytest.mark.slow
 def test_the_false_discovery_rate_is_kept_where_columns_are_correlated():
     false, found = [], []
     for seed in range(12):

@@ -480,7 +480,7 @@ def test_single_precision_lays_out_what_double_precision_does(table):
         )
         for keep in (True, False):
             standardize_single(rows, "some", scaled, features, keep=keep)
-            found = [block._single_design("some") for block in rows.blocks]
+            found = [block._design("some", single=True) for block in rows.blocks]
             rows.broadcast(SearchBlock.standardize, "some", scaled)
             for block, single in zip(rows.blocks, found, strict=True):
                 double = block.designs["some"]
@@ -552,7 +552,7 @@ def test_long_tables_lie_in_blocks(n_rows, monkeypatch):
     monkeypatch.setattr(rows_module, "_MOST_IN_A_BLOCK", 90)
     monkeypatch.setattr(rows_module, "_ROWS_OF_A_BLOCK", 32)
     X, codes, weight = np.arange(n_rows)[:, None], np.arange(n_rows) % 2, np.ones(n_rows)
-    blocks = in_blocks(X, lambda rows: ClassTarget(codes[rows], 2), weight, slice(5, n_rows))
+    blocks = in_blocks(X, codes, lambda y: ClassTarget(y, 2), weight, slice(5, n_rows))
     sizes = [len(block.weight) for block in blocks]
     assert sum(sizes) == n_rows - 5
     assert max(sizes) <= (90 if n_rows - 5 <= 90 else 32)

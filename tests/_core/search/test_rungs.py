@@ -48,7 +48,8 @@ def rung_of(table, size, factor=1.0):
     rows = sample.rows
     return sampled_rung(
         X[rows],
-        lambda which: ClassTarget(y[rows[which]], 2),
+        y[rows],
+        lambda of_rows: ClassTarget(of_rows, 2),
         weight[rows] * sample.factor,
         sample.n_fitted,
         factor,

@@ -17,6 +17,7 @@ _FLOOR = 1e-6
 # show whether it falls by so little.
 _GAIN = 1e-12
 _ROUNDING = 1e-15
+_MOST_STEPS = 100
 
 
 def squared_weights(
@@ -48,7 +49,7 @@ def squared_weights(
 
 
 def log_weights(
-    true: FloatArray, sample_weight: FloatArray, uniform_penalty: float = 0.0, max_iter: int = 100
+    true: FloatArray, sample_weight: FloatArray, uniform_penalty: float = 0.0
 ) -> FloatArray:
     """Weights of the mixture of least log-loss; non-negative, they sum to one.
 
@@ -69,7 +70,7 @@ def log_weights(
 
     weights = np.full(n_members, even)
     value = loss(weights)
-    for _ in range(max_iter):
+    for _ in range(_MOST_STEPS):
         ratio = true / (true @ weights)[:, None]
         gradient = -(share @ ratio) + 2.0 * uniform_penalty * (weights - even)
         step = squared_weights(ratio, np.full(n_rows, 2.0), share, 2.0 * uniform_penalty) - weights

@@ -23,14 +23,16 @@ _N_STRATA = 10
 # -- resamples and shadows -----------------------------------------------------------------------
 
 
-def columns_and_shadows(X: Any, seed: int, feature_of: IntArray) -> tuple[Any, IntArray]:
+def columns_and_shadows(
+    X: Any, seed: int, feature_of: IntArray, n_features: int
+) -> tuple[Any, IntArray]:
     """Features and their shadows as columns: (P + S, n) if dense, a CSC matrix (n, P + S) if not.
 
     ``X`` of shape (n, P) is dense or sparse, and ``feature_of`` (P,) the feature that each of its
-    columns is made of: a shadow has them all, with the same rows. The second array is the same
-    for all columns; shadows are features beyond those of X.
+    columns is made of, of ``n_features``: a shadow has them all, with the same rows. The second
+    array is the same for all columns; shadows are features beyond those of X.
     """
-    n_rows, n_features = X.shape[0], int(feature_of.max()) + 1
+    n_rows = X.shape[0]
     rng = np.random.default_rng([seed, 1])
     copied = rng.choice(n_features, min(n_features, _MOST_SHADOWS), replace=False)
     own = [np.flatnonzero(feature_of == feature) for feature in copied]

@@ -190,11 +190,11 @@ class AlikeRows:
         self._inverse = np.linalg.inv(self._correlation + self._penalty * np.eye(n_columns))
         self._pushed = self._ranks @ self._inverse
 
-    def donors(self, units: IntArray, n_draws: int = N_DRAWS) -> IntArray:
+    def donors(self, units: IntArray) -> IntArray:
         """The rows (m, n) that each row may take the columns of these units from."""
         n_rows = len(self._ranks)
         order = np.lexsort((self._draws, self._expected(units)))
-        n_draws = min(n_draws, n_rows - 1)
+        n_draws = min(N_DRAWS, n_rows - 1)
         place = np.arange(n_rows)
         first = np.clip(place - n_draws // 2, 0, n_rows - 1 - n_draws)
         near = first + np.arange(n_draws)[:, None]

@@ -467,22 +467,11 @@ class SearchBlock:
 
     # -- candidates ------------------------------------------------------------------------
 
-    def needs_double(self, name: str) -> IntArray:
-        """1 if comparing candidates on a basis takes double precision, else 0; (1,)."""
-        same = self._single_design(name) is self.designs.get(name)
-        return np.array([int(same or self.target.needs_double)])
-
-    def has_outliers(self) -> IntArray:
-        """1 if the target takes double precision, else 0; (1,)."""
+    def needs_double(self, name: str | None = None) -> IntArray:
+        """1 if comparing candidates on a basis, or the target, takes double precision; (1,)."""
+        if name is not None and self._design(name, single=True) is self.designs.get(name):
+            return np.ones(1, dtype=np.int64)
         return np.array([int(self.target.needs_double)])
-
-    def _single_design(self, name: str) -> Design:
-        # Folds are for comparing candidates; single precision is enough, and twice as fast.
-        if name in self._unkept:
-            return self._unkept[name]()
-        if name not in self._single_designs:
-            self._single_designs[name] = self.designs[name].in_single_precision()
-        return self._single_designs[name]
 
     def restrict(self, kind: Kind, columns: IntArray, gate_columns: IntArray) -> None:
         """Lay out some columns of members and gate; the last ones are kept."""
@@ -594,7 +583,12 @@ class SearchBlock:
 
     def _design(self, name: str, single: bool) -> Design:
         if single:
-            return self._single_design(name)
+            # Folds are for comparing candidates; single precision is enough, and twice as fast.
+            if name in self._unkept:
+                return self._unkept[name]()
+            if name not in self._single_designs:
+                self._single_designs[name] = self.designs[name].in_single_precision()
+            return self._single_designs[name]
         if name not in self.designs:
             # Laid out to compare candidates, but members are grown on it, too.
             self.designs[name] = self._single_designs[name].in_double_precision()

@@ -278,11 +278,11 @@ class CrossFit:
         # The same of every fold, as numbers of single precision that groups can be made of.
         self._kept: dict[Point, list[tuple[Family, _Fit, int, int]]] = {}
 
-    def points(self, family: Family, sizes: Sequence[int] | None = None) -> list[Candidate]:
-        """The candidates of a family: every penalty, and every size (None: all allowed ones)."""
+    def points(self, family: Family) -> list[Candidate]:
+        """The candidates of a family: every penalty, and every size within the limits."""
         found = []
         for alpha in family.alphas:
-            for size in self._sizes_of(family) if sizes is None else sizes:
+            for size in self._sizes_of(family):
                 n_terms = self._columns[family.basis].most_columns(family.n_members, size)
                 if family.n_members > 1:
                     n_terms += self._columns[family.gate].most_columns(1, size)

@@ -67,19 +67,20 @@ class SearchInMemory(MemoryBlocks[SearchBlock], SearchRows):
 
 def in_blocks(
     X: Any,
-    target_of: Callable[[slice], Target],
+    y: npt.NDArray[Any],
+    target_of: Callable[[npt.NDArray[Any]], Target],
     weight: FloatArray,
     rows: slice,
     beside: Array | None = None,
 ) -> list[SearchBlock]:
-    """Some rows of a table in memory as blocks; ``target_of`` gives the target of some rows."""
+    """Some rows of a table in memory as blocks; ``target_of`` makes the target of some y."""
     at_once = rows.stop - rows.start
     if beside is None and at_once > _MOST_IN_A_BLOCK:
         at_once = _ROWS_OF_A_BLOCK
     blocks = []
     for start in range(rows.start, rows.stop, max(1, at_once)):
         which = slice(start, min(start + at_once, rows.stop))
-        blocks.append(SearchBlock(X[which], target_of(which), weight[which], start, beside))
+        blocks.append(SearchBlock(X[which], target_of(y[which]), weight[which], start, beside))
     return blocks
 
 
@@ -157,7 +158,8 @@ def rung_sizes(n_rows: int) -> list[int]:
 
 def sampled_rung(
     X: Any,
-    target_of: Callable[[slice], Target],
+    y: npt.NDArray[Any],
+    target_of: Callable[[npt.NDArray[Any]], Target],
     weight: FloatArray,
     n_fitted: int,
     factor: float,
@@ -171,8 +173,8 @@ def sampled_rung(
     With ``folds``, pairs of positions, these say which are held out; without any, none is.
     """
     n_rows = len(weight)
-    fitted = in_blocks(X, target_of, weight, slice(0, n_fitted), beside)
-    held_out = in_blocks(X, target_of, weight, slice(n_fitted, n_rows), beside)
+    fitted = in_blocks(X, y, target_of, weight, slice(0, n_fitted), beside)
+    held_out = in_blocks(X, y, target_of, weight, slice(n_fitted, n_rows), beside)
     if folds is None:
         folds = [(np.arange(n_fitted), np.arange(n_fitted, n_rows))]
     blocks: Sequence[SearchBlock] = [*fitted, *held_out]

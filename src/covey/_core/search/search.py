@@ -177,7 +177,7 @@ class Search:
         """Whether rows may be laid out in single precision: none are sparse or far out."""
         if not self.plan.single or rows.is_sparse:
             return False
-        return not rows.max(SearchBlock.has_outliers)[0]
+        return not rows.max(SearchBlock.needs_double)[0]
 
     def run(self, watch: Watch) -> FoundFlock:
         """Cross-fit the families, select, fit what is selected on all rows."""

@@ -1,0 +1,131 @@
+"""Tables as users give them to estimators, checked, and read as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_X_y
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from covey._blocks import as_table, is_plainly_right, training_table
+from covey._devices import to_numpy
+from covey._validation import check_column_names, check_one_target, holds_gaps
+from covey.tables._categories import (
+    check_no_dates,
+    is_from_dtype,
+    is_table_of_columns,
+    naming_columns,
+)
+from covey.tables._preparation import Preparation
+from covey.tables._row_names import without_useless_names
+from covey.tables._table_reader import TableReader, learn_reading
+
+
+def checked_table(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    *,
+    known: Preparation | None = None,
+    groups: Any = None,
+    **how: Any,
+) -> tuple[Any, Any, TableReader | None]:
+    """X to learn from and y, as a user gave them, and how X was read.
+
+    X has floats, dense or sparse, with NaN for gaps and codes for categories.
+    """
+    reset = how.get("reset", True)
+    wanted = estimator.categorical_features
+    check_column_names(X)
+    if not (wanted is None or is_from_dtype(wanted)):
+        X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
+    if reset:
+        reading = learn_reading(X, wanted)
+        if reading is not None and is_from_dtype(wanted):
+            reading = without_useless_names(reading, X, y, groups, how.get("y_numeric", False))
+    else:
+        reading = None if known is None else known.reading
+    if reading is None:
+        check_no_dates(X)
+        with naming_columns(X):
+            X, y = training_table(estimator, X, y, gaps=True, **how)
+        return X, y, None
+    if not len(reading.feature_of):
+        raise ValueError(
+            "No column of X is left to learn from: each is empty or names the rows; give a "
+            "column that knows something, or X as an array."
+        )
+    how.pop("reset", None)
+    check_one_target(y)
+    X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    name = type(estimator).__name__
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    X, y = check_X_y(
+        reading.read(X), y, ensure_all_finite=False, estimator=name, dtype=np.float64, **how
+    )
+    holds_gaps(X, _names_read(estimator, reading))
+    return X, y, reading
+
+
+def _names_read(estimator: Any, reading: TableReader) -> np.ndarray | None:
+    """The names of the columns of a table as it is read, if its features have some."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else np.array(reading.names(names), dtype=object)
+
+
+def checked_rows(estimator: Any, X: Any) -> Any:
+    """Rows as numbers, for a fitted estimator that has a ``preparation_``, or None there."""
+    check_is_fitted(estimator, "fuser_")
+    preparation = estimator.preparation_
+    X = to_numpy(X)
+    if preparation is not None:
+        return preparation.transform(checked_codes(estimator, X, preparation))
+    if is_plainly_right(estimator, X):
+        return X
+    X = _checked_numbers(estimator, X)
+    if not holds_gaps(X, getattr(estimator, "feature_names_in_", None)):
+        return X
+    return filled(X, estimator._filling())
+
+
+def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
+    """Rows as floats, with NaN for gaps and codes for categories, as a preparation takes them."""
+    if preparation.reading is None or hasattr(X, "tocsr"):
+        X = _checked_numbers(estimator, X)
+        holds_gaps(X, getattr(estimator, "feature_names_in_", None))
+        return X
+    X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
+    names = getattr(estimator, "feature_names_in_", np.empty(0)).tolist()
+    if is_table_of_columns(X) and set(names) < set(X.columns):
+        X = X[names]  # of a table with others too, those that it was fitted to
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    X = preparation.reading.read(X)
+    holds_gaps(X, _names_read(estimator, preparation.reading))
+    return X
+
+
+def _checked_numbers(estimator: Any, X: Any) -> Any:
+    check_no_dates(X)
+    with naming_columns(X):
+        return validate_data(
+            estimator,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+        )
+
+
+def filled(X: Any, fill: np.ndarray) -> Any:
+    """Rows without gaps: each has the number (D,) of its column."""
+    if not hasattr(X, "tocsr"):
+        return np.where(np.isnan(X), fill, X)
+    X = X.copy()
+    gaps = np.isnan(X.data)
+    X.data[gaps] = fill[X.indices[gaps]]
+    return X

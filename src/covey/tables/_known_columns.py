@@ -1,0 +1,72 @@
+"""The columns that a fitted model reads of a table, and a table as it takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from covey.tables._columns import feature_names
+from covey.tables._encoders import Dates, Encoder, NumberColumn
+from covey.tables._kinds import as_frame, as_kind, listed
+from covey.tables._numbers import NumberFormat
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def encoders_of(model: Any) -> dict[str, Encoder | None]:
+    """What reads each column of a table, for a fitted model; None of one that is left out."""
+    names = feature_names(model)
+    reading = getattr(getattr(model, "preparation_", None), "reading", None)
+    encoders = (NumberColumn(),) * len(names) if reading is None else reading.encoders
+    return dict(zip(names, encoders, strict=True))
+
+
+def kinds_of(model: Any) -> dict[str, str]:
+    """The kinds of the columns of a fitted model: "number", "text" or "date"."""
+    return {
+        name: "number"
+        if isinstance(encoder, NumberColumn)
+        else "date"
+        if isinstance(encoder, Dates)
+        else "text"
+        for name, encoder in encoders_of(model).items()
+    }
+
+
+def formats_of(model: Any) -> dict[str, NumberFormat]:
+    """How the columns of numbers are written that a model was fitted on, if not as 1234.5."""
+    return {
+        name: encoder.form
+        for name, encoder in encoders_of(model).items()
+        if isinstance(encoder, NumberColumn) and encoder.form is not None
+    }
+
+
+def table_for(model: Any, X: Any) -> pd.DataFrame:
+    """The columns that a fitted model needs, of a table with any others in any order.
+
+    What is no number in a column of numbers, or too large to compute with, is a gap.
+    """
+    return with_floats(as_frame(X), kinds_of(model), formats_of(model))
+
+
+def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Refuse a table that lacks columns, by their names."""
+    absent = [name for name in columns if name not in table.columns]
+    if absent:
+        raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
+
+
+def with_floats(
+    table: pd.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, NumberFormat]
+) -> pd.DataFrame:
+    """These columns of a table, those of numbers as floats; other values in there are gaps."""
+    check_has(table, kinds)
+    table, numbers = table[list(kinds)], {}
+    for name, kind in kinds.items():
+        values = table[name]
+        found = as_kind(values, "number", formats.get(name)) if kind == "number" else values
+        if found is not values:  # most are floats already, of which there may be thousands
+            numbers[name] = found
+    return table.assign(**numbers) if numbers else table

@@ -1,0 +1,175 @@
+"""How the columns of a user's table are read: as numbers, codes of categories, text or dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from covey.tables._categories import (
+    categorical_columns,
+    check_no_dates,
+    column_of,
+    is_from_dtype,
+    is_table_of_columns,
+    plain_numbers,
+)
+from covey.tables._encoders import Categories, Encoder, NumberColumn
+from covey.tables._kinds import KINDS, as_kind, id_of, kind_of, listed
+from covey.tables._learning import learn_encoder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# How the names of types are written whose values are numbers, in pandas, polars and Arrow.
+_OF_NUMBERS = re.compile(r"(u?int\d*|float\d*|double|complex\d*)(\[pyarrow\])?$|sparse\[")
+
+
+@dataclass(frozen=True)
+class TableReader:
+    """Reads the columns of a table, each by its encoder, but for those that are left out.
+
+    Categories are codes, and gaps are NaN.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from covey.tables import Categories, NumberColumn, TableReader
+    >>> reading = TableReader((NumberColumn(), Categories(("Oslo", "Rome")), None))
+    >>> reading.read(pd.DataFrame({"age": [31.0], "town": ["Rome"], "id": ["x7"]}))
+    array([[31.,  1.]])
+    """
+
+    encoders: tuple[Encoder | None, ...]
+
+    @property
+    def feature_of(self) -> np.ndarray:
+        """The feature that each column is read from, (n_columns,)."""
+        widths = [0 if one is None else one.n_columns for one in self.encoders]
+        return np.repeat(np.arange(len(widths)), widths)
+
+    @property
+    def words(self) -> dict[int, tuple[str, ...]]:
+        """The categories of the columns that hold their codes."""
+        first = np.searchsorted(self.feature_of, np.arange(len(self.encoders)))
+        return {
+            int(place): encoder.known
+            for place, encoder in zip(first, self.encoders, strict=True)
+            if isinstance(encoder, Categories)
+        }
+
+    @property
+    def is_number(self) -> np.ndarray:
+        """Which columns are the user's own numbers, (n_columns,)."""
+        own = [isinstance(encoder, NumberColumn) for encoder in self.encoders]
+        return np.array(own, dtype=bool)[self.feature_of]
+
+    def names(self, features: Any) -> list[str]:
+        """The columns' names, in terms of the features'."""
+        made = [
+            [] if encoder is None else encoder.names(str(name))
+            for name, encoder in zip(features, self.encoders, strict=True)
+        ]
+        return [name for names in made for name in names]
+
+    def read(self, X: Any) -> np.ndarray:
+        """The columns (n, n_columns) of a data frame or array."""
+        feature_of = self.feature_of
+        made = np.zeros((X.shape[0], len(feature_of)))
+        is_plain = np.array([one == NumberColumn() for one in self.encoders], dtype=bool)
+        if is_plain.any():
+            made[:, is_plain[feature_of]] = plain_numbers(X, np.flatnonzero(is_plain))
+        for place, encoder in enumerate(self.encoders):
+            if encoder is not None and not is_plain[place]:
+                values = column_of(X, place)
+                if not isinstance(encoder, Categories):
+                    values = as_series(values)
+                made[:, feature_of == place] = encoder.numbers(values)
+        return made
+
+
+def as_series(values: Any) -> pd.Series:
+    """A column as one of pandas."""
+    import pandas as pd
+
+    return values.to_pandas() if hasattr(values, "to_pandas") else pd.Series(values)
+
+
+def learn_reading(X: Any, wanted: Any, has_target: bool = True) -> TableReader | None:
+    """How a table is read; None if all of its columns are plain numbers.
+
+    ``wanted`` is what a user says of its columns: "from_dtype", the kinds of columns by name (the
+    others are left out), those that are categories, or None.
+    """
+    if isinstance(wanted, Mapping):
+        kinds = _given_kinds(X, wanted)
+    elif is_from_dtype(wanted):
+        kinds = _kinds_looked_at(X) if is_table_of_columns(X) else {}
+    else:
+        check_no_dates(X)
+        names = [str(name) for name in X.columns] if is_table_of_columns(X) else None
+        kinds = dict.fromkeys(categorical_columns(X, wanted, names), "category")
+    if not kinds:
+        return None
+    encoders = tuple(
+        _learnt(X, place, kinds.get(place, "number"), has_target) for place in range(X.shape[1])
+    )
+    return None if all(one == NumberColumn() for one in encoders) else TableReader(encoders)
+
+
+def _learnt(X: Any, place: int, kind: str | None, has_target: bool) -> Encoder | None:
+    if kind is None or (kind == "number" and _is_plain(X, place)):
+        return None if kind is None else NumberColumn()
+    values = column_of(X, place)
+    if kind == "category":
+        return learn_encoder(values, kind)
+    values = as_series(values)
+    if kind == "number":
+        return NumberColumn(True, kind_of(values).form)
+    return learn_encoder(values, kind, has_target=has_target)
+
+
+def _is_plain(X: Any, place: int) -> bool:
+    dtype = list(X.dtypes)[place] if is_table_of_columns(X) else "float"
+    return _OF_NUMBERS.match(str(dtype).lower()) is not None
+
+
+def _given_kinds(X: Any, kinds: Mapping[Any, str]) -> dict[int, str | None]:
+    names = [str(name) for name in X.columns] if is_table_of_columns(X) else []
+    kinds = {str(name): kind for name, kind in kinds.items()}
+    absent = [name for name in kinds if name not in names]
+    if absent:
+        raise ValueError(
+            f"categorical_features names the {listed(absent)}, which X does not have."
+        )
+    for kind in kinds.values():
+        if kind not in KINDS:
+            raise ValueError(
+                f"categorical_features gives the kind {kind!r}; give one of "
+                f"{', '.join(map(repr, KINDS))}."
+            )
+    return {place: kinds.get(name) for place, name in enumerate(names)}
+
+
+def _kinds_looked_at(X: Any) -> dict[int, str | None]:
+    """The kinds of columns that are no plain numbers; None of ids, which are left out."""
+    kinds: dict[int, str | None] = {}
+    for place, dtype in enumerate(X.dtypes):
+        name, values = str(X.columns[place]), column_of(X, place)
+        if _is_plain(X, place):
+            if str(dtype).lower().startswith(("complex", "sparse")):
+                continue
+            numbers = np.asarray(values, dtype=np.float64)
+            if id_of(name, numbers, "number")[0]:
+                kinds[place] = None
+            continue
+        values = as_series(values)
+        kind = kind_of(values).kind
+        if kind == "nested":
+            plain_numbers(X, np.array([place]))  # says what it is
+        numbers = as_kind(values, kind, kind_of(values).form if kind == "number" else None)
+        kinds[place] = None if id_of(name, numbers, kind)[0] else kind
+    return kinds
