@@ -45,7 +45,7 @@ class Alarms:
         A row is called the class if its probability is at least this.
     n_alarms, n_found : float
         How many rows are called the class, and how many of these are of it. They are whole
-        numbers but for rows with weights, and where rows of equal probability are called in part.
+        numbers but for rows with weights.
     n_class, n_rows : float
         How many rows are of the class, and how many there are.
     found : Interval or None

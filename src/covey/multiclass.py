@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -66,6 +67,7 @@ def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
     return (np.asarray(estimator.predict(X)) == 1).astype(np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class CodeBookClassifier(
     MetaEstimatorMixin,
     ClassifierMixin,
@@ -141,6 +143,14 @@ class CodeBookClassifier(
     2
     """
 
+    estimator: Any
+    _: KW_ONLY
+    code: str | ArrayLike = "max_distance"
+    n_bits: int | None = None
+    decoding: str = "absolute"
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+
     _seen_columns = _importance_of_columns = None
     _keep_seen, _keep_rows = Ensemble._keep_seen, Ensemble._keep_rows
     importance_, feature_importances_ = Ensemble.importance_, Ensemble.feature_importances_
@@ -150,23 +160,6 @@ class CodeBookClassifier(
     # Weights are for the learners; the code book itself reads none.
     __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
     __metadata_request__partial_fit = {"sample_weight": UNUSED, "classes": UNUSED}  # noqa: RUF012
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        code: str | ArrayLike = "max_distance",
-        n_bits: int | None = None,
-        decoding: str = "absolute",
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.code = code
-        self.n_bits = n_bits
-        self.decoding = decoding
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which metadata the learner requests.

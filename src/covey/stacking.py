@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, Self
@@ -510,6 +511,7 @@ def _final_has(*methods: str) -> Callable[[Any], bool]:
     return check
 
 
+@dataclass(eq=False, repr=False)
 class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
     r"""Any classifier on top of any classifiers, learnt from out-of-fold outputs.
 
@@ -618,32 +620,20 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
     array([0, 1, 2])
     """
 
+    estimators: list
+    final_estimator: Any = None
+    _: KW_ONLY
+    outputs: str | list[str] | Mapping[str, str] = "auto"
+    passthrough: Any = False
+    features: Any = None
+    clip: float = 1e-6
+    cv: Any = 5
+    n_jobs: int | None = None
+    verbose: int = 0
+
     kind_ = "probability"
     _models = Classifiers
     _choices = ("auto", *CLASS_OUTPUTS)
-
-    def __init__(
-        self,
-        estimators: list,
-        final_estimator: Any = None,
-        *,
-        outputs: str | list[str] | Mapping[str, str] = "auto",
-        passthrough: Any = False,
-        features: Any = None,
-        clip: float = 1e-6,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.outputs = outputs
-        self.passthrough = passthrough
-        self.features = features
-        self.clip = clip
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _output_of(self, name: str, member: Any, wanted: str) -> str:
         if wanted == "auto":
@@ -720,6 +710,7 @@ def _probabilities(member: Any, X: Any, classes: np.ndarray, output: str, name: 
     return member_output(member, X, classes, "probability", name)[0]
 
 
+@dataclass(eq=False, repr=False)
 class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
     r"""Any regressor on top of any regressors, learnt from out-of-fold predictions.
 
@@ -769,31 +760,20 @@ class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
     0               0.6                  0.4
     """
 
+    estimators: list
+    final_estimator: Any = None
+    _: KW_ONLY
+    outputs: str | list[str] | Mapping[str, str] = "values"
+    passthrough: Any = False
+    features: Any = None
+    cv: Any = 5
+    n_jobs: int | None = None
+    verbose: int = 0
+
     kind_ = "value"
     _models = Regressors
     _choices = VALUE_OUTPUTS
     clip = 1e-6  # numbers have no logits
-
-    def __init__(
-        self,
-        estimators: list,
-        final_estimator: Any = None,
-        *,
-        outputs: str | list[str] | Mapping[str, str] = "values",
-        passthrough: Any = False,
-        features: Any = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.outputs = outputs
-        self.passthrough = passthrough
-        self.features = features
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _predict_layer(self, names: list, members: list, X: Any, outputs: list) -> np.ndarray:
         return member_values(members, names, X)[:, :, None]

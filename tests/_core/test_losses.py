@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from covey._core.algorithm1.rows import ClassTruth
 from covey._core.arrays import Workspace
 from covey._core.losses import ClassLoss
 from covey._core.softmax_linear import class_blocks
@@ -28,7 +29,9 @@ def problem(n_classes=3, n_rows=30, scale=1.5, seed=0):
 
 def evaluate(loss, logits, y, weight):
     blocks = class_blocks(np.bincount(y, minlength=len(logits)))
-    return loss(logits, blocks, weight, Workspace(logits), np.empty_like(logits))
+    out = np.empty_like(logits)
+    value, steepest = ClassTruth(blocks, loss).climb(logits, weight, Workspace(logits), out)
+    return value, out, steepest
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{loss.gamma}")

@@ -20,7 +20,7 @@ import numpy as np
 
 from covey._core.arrays import Array, FloatArray, Workspace, namespace_of
 from covey._core.limits import TIE
-from covey._core.softmax_linear import Blocks, log_softmax, objective_and_residual, true_class
+from covey._core.softmax_linear import Blocks, log_softmax, true_class
 from covey._state import Number, OneOf
 
 LossName = Literal["log", "exponential", "focal"]
@@ -48,22 +48,6 @@ class ClassLoss:
     is_criterion: ClassVar[bool] = False
     # A bound of the second derivative of eq. (9) by the logits of a row (Bohning 1992).
     curvature: ClassVar[float] = 0.5
-
-    def __call__(
-        self,
-        logits: Array,
-        blocks: Blocks,
-        weight: Array,
-        workspace: Workspace,
-        out: Array,
-        highest: Array | None = None,
-    ) -> tuple[Array, Array, Array | None]:
-        """See the top of this module."""
-        if self.name == "log":
-            return *objective_and_residual(logits, blocks, weight, workspace, out, highest), None
-        if self.name == "exponential":
-            return _exponential(logits, blocks, weight, workspace, out)
-        return *_focal(logits, blocks, weight, self.gamma, workspace, out), None
 
     @property
     def for_steps(self) -> ClassLoss:
@@ -97,7 +81,7 @@ class ClassLoss:
         return float((1 - 1 / n_classes) ** gamma * math.log(n_classes))
 
 
-def _exponential(
+def exponential(
     logits: Array, blocks: Blocks, weight: Array, workspace: Workspace, out: Array
 ) -> tuple[Array, Array, Array]:
     # With s_c the softmax over the wrong classes alone, the loss's derivative by the logits is
@@ -123,7 +107,7 @@ def _exponential(
     return -xp.sum(weighted, axis=1, dtype=xp.float64), residual, steepest
 
 
-def _focal(
+def focal(
     logits: Array, blocks: Blocks, weight: Array, gamma: float, workspace: Workspace, out: Array
 ) -> tuple[Array, Array]:
     xp = namespace_of(logits)

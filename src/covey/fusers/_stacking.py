@@ -80,6 +80,7 @@ def _of_true_class(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return values[np.arange(len(codes)), :, codes]
 
 
+@dataclass(eq=False, repr=False)
 class LinearStacking(_StackedFuser, name="linear_stacking"):
     r"""A sum of members with the weights that are best on held-out samples.
 
@@ -124,19 +125,12 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
     array([0.5, 0.5])
     """
 
-    kinds = ("probability", "label", "value")
+    loss: str = "squared"
+    nonnegative: bool = True
+    sum_to_one: bool = True
+    uniform_penalty: float = 0.0
 
-    def __init__(
-        self,
-        loss: str = "squared",
-        nonnegative: bool = True,
-        sum_to_one: bool = True,
-        uniform_penalty: float = 0.0,
-    ) -> None:
-        self.loss = loss
-        self.nonnegative = nonnegative
-        self.sum_to_one = sum_to_one
-        self.uniform_penalty = uniform_penalty
+    kinds = ("probability", "label", "value")
 
     def _check_parameters(self, P: Predictions) -> None:
         check_choice(self.loss, "loss", ("squared", "log"))
@@ -172,6 +166,7 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
         return squared_weights(values[:, :, 0] / unit, y / unit, weight, *how)
 
 
+@dataclass(eq=False, repr=False)
 class GreedySelection(_StackedFuser, name="greedy_selection"):
     """The mean of members picked one by one, each for the best score on held-out samples.
 
@@ -211,12 +206,11 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
     array([0., 1.])
     """
 
-    kinds = ("probability", "label", "value")
+    n_picks: int = 25
+    replace: bool = True
+    scoring: Any = None
 
-    def __init__(self, n_picks: int = 25, replace: bool = True, scoring: Any = None) -> None:
-        self.n_picks = n_picks
-        self.replace = replace
-        self.scoring = scoring
+    kinds = ("probability", "label", "value")
 
     def _check_parameters(self, P: Predictions) -> None:
         check_number(self.n_picks, "n_picks", low=1, whole=True)

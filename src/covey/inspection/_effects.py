@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 
 from covey._number_words import cell, day, digits_of
 from covey._plain_words import one_line, value_words
+from covey.inspection._mixing_rows import replaced
 from covey.tables._kinds import as_frame, as_kind, kind_of
 
 # Rows that are predicted at once.
@@ -301,15 +302,8 @@ class _Moved:
         found = []
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            if isinstance(self._given, np.ndarray):
-                table = self._given[rows[part]]
-                if values_of is not None:
-                    table[:, self.place] = self._given[values_of[part], self.place]
-            else:
-                table = self._given.iloc[rows[part]].reset_index(drop=True)
-                if values_of is not None:
-                    other = self._given.iloc[values_of[part], self.place]
-                    table.isetitem(self.place, other.array)
+            others = rows if values_of is None else values_of
+            table = replaced(self._given, rows[part], [self.place], others[part])
             ask = self._model.predict_proba if self.classes else self._model.predict
             found.append(np.asarray(ask(table), dtype=np.float64).reshape(len(table), -1))
         return np.concatenate(found)

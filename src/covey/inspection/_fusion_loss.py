@@ -11,9 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._core.inspection.fusion_loss import (
     cross_entropy,
-    linear_pooled,
     log_losses,
-    log_pooled,
     possible_probabilities,
     share_lost,
     squared_error,
@@ -167,11 +165,8 @@ def _check(ensemble: Any, P: Predictions) -> None:
 
 def _fused(fuser: Any, P: Predictions, values: np.ndarray, importance: np.ndarray) -> np.ndarray:
     """What members that rule nothing out are fused into, (n, C)."""
-    if isinstance(fuser, LogPool):
-        return log_pooled(values, importance)
-    if isinstance(fuser, LinearPool):
-        return linear_pooled(values, importance)
-    return fuser.fuse_by(Predictions(values, P.classes, P.names), importance)
+    P = Predictions(values, P.classes, P.names)
+    return fuser.fuse_by(P, importance) if hasattr(fuser, "fuse_by") else fuser.fuse(P)
 
 
 # -- how much is the gate's -----------------------------------------------------------------------

@@ -17,7 +17,6 @@ from covey._core.inspection.importance import (
     AlikeRows,
     Answers,
     PlainAnswers,
-    replaced_in,
     rises,
 )
 from covey._core.random import Purpose, UniformRows
@@ -25,7 +24,7 @@ from covey._devices import to_numpy
 from covey._folds import check_groups
 from covey._state import Array, Index, Text, Told
 from covey._validation import check_number, check_sample_weight
-from covey.inspection._mixing_rows import as_model_answers, column_names, user_table
+from covey.inspection._mixing_rows import as_model_answers, column_names, replaced, user_table
 from covey.tables._categories import plain_numbers
 from covey.tables._columns import feature_names
 from covey.tables._preparation import prepare
@@ -308,38 +307,25 @@ def _looked_at(model: Any, n_columns: int) -> np.ndarray:
 
 def _asked(model: Any, table: Any) -> tuple[np.ndarray, np.ndarray, Answers]:
     """Rows as numbers, the column that each is made of, and what the model answers of the rows."""
-    every = np.arange(table.shape[0])
     if hasattr(model, "_explained_rows"):
-        made, unit = model._explained_rows(table)
-        if not hasattr(made, "columns"):
-            numbers = made.toarray() if hasattr(made, "toarray") else np.asarray(made)
-            numbers = numbers.astype(np.float64)
-            return numbers, unit, PlainAnswers(model._answers, replaced_in(numbers, unit), every)
-        predict, rows = model._answers, made
+        predict, (rows, unit) = model._answers, model._explained_rows(table)
     else:
-        predict, rows = as_model_answers(model), table
-    if hasattr(rows, "to_pandas"):
-        rows = rows.to_pandas()
+        predict, rows, unit = as_model_answers(model), table, None
+    rows = rows.to_pandas() if hasattr(rows, "to_pandas") else rows
     if not hasattr(rows, "iloc"):
         rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+    if unit is None or hasattr(rows, "iloc"):
         unit = np.arange(rows.shape[1])
-        if rows.dtype.kind in "biuf" and not np.isnan(rows.astype(np.float64)).any():
-            return (
-                rows.astype(np.float64),
-                unit,
-                PlainAnswers(predict, replaced_in(rows, unit), every),
-            )
-        return *_numbers_of(rows), PlainAnswers(predict, replaced_in(rows, unit), every)
-    frame = rows
+        plain = not hasattr(rows, "iloc") and rows.dtype.kind in "biuf"
+        plain = plain and not np.isnan(rows.astype(np.float64)).any()
+    else:  # what a model of covey makes of a table has no gaps
+        rows, plain = rows.astype(np.float64), True
 
-    def replaced(rows: np.ndarray, units: np.ndarray, donors: np.ndarray) -> Any:
-        changed = frame.iloc[rows].reset_index(drop=True)
-        for place in units.tolist():
-            column = frame.iloc[donors, place]
-            changed[frame.columns[place]] = column.set_axis(changed.index)
-        return changed
+    def without(which: np.ndarray, units: np.ndarray, donors: np.ndarray) -> Any:
+        return replaced(rows, which, np.flatnonzero(np.isin(unit, units)), donors)
 
-    return *_numbers_of(frame), PlainAnswers(predict, replaced, every)
+    answers = PlainAnswers(predict, without, np.arange(len(rows)))
+    return *((rows.astype(np.float64), unit) if plain else _numbers_of(rows)), answers
 
 
 def _numbers_of(table: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -178,6 +178,18 @@ def _same(column: Any, n_rows: int, beside: IntArray) -> BoolArray:
     return same
 
 
+def replaced(table: Any, rows: IntArray, columns: Sequence[int], others: IntArray) -> Any:
+    """Rows of an array or a data frame, with what other rows have in some of the columns."""
+    if not hasattr(table, "iloc"):
+        found = table[rows]
+        found[:, columns] = table[others][:, columns]
+        return found
+    found = table.iloc[rows].reset_index(drop=True)
+    for column in columns:
+        found.isetitem(column, table.iloc[others, column].array)
+    return found
+
+
 def as_model_answers(model: Any) -> Callable[[Any], Any]:
     """The method of any model that gives its probabilities, or numbers."""
     if is_regressor(model):

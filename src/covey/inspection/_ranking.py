@@ -1,4 +1,4 @@
-"""How well probabilities find one class: the area under the curve, alarms, and thresholds.
+"""How well probabilities find one class: alarms, and thresholds.
 
 All functions take the labels ``y`` (n,), the ``probabilities`` (n,) of one class, and the
 ``label`` of this class. An *alarm* is a row that is called this class.
@@ -6,7 +6,6 @@ All functions take the labels ``y`` (n,), the ``probabilities`` (n,) of one clas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from covey._decisions import Alarms, Decision
 from covey._intervals import (
-    CONFIDENCE,
     Interval,
     accuracy_interval,
     mean_interval,
@@ -45,106 +43,6 @@ class ThresholdCurve:
     right: np.ndarray
     n_class: int
     n_rows: int
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """How well the rows of a class come before the others.
-
-    Attributes
-    ----------
-    label : object
-    n_class, n_rows : int
-    area : Interval
-        The area under the receiver operating characteristic: how often a row of the class has a
-        higher probability than another row. Of a guess it is 0.5.
-    average_precision : float
-        Of a guess it is the share of the class.
-    at_alarms : tuple of Alarms
-        What the most probable rows hold.
-    """
-
-    label: Any
-    n_class: int
-    n_rows: int
-    area: Interval
-    average_precision: float
-    at_alarms: tuple[Alarms, ...]
-
-
-def ranking(
-    y: ArrayLike,
-    probabilities: ArrayLike,
-    label: Any,
-    groups: np.ndarray | None = None,
-    n_alarms: Sequence[int] | None = None,
-) -> Ranking | None:
-    """Measure how well a class is ranked; None where all rows or none are of it.
-
-    By default there are as many alarms as rows of the class, and twice as many.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y, chance = np.array([0, 0, 0, 1, 0, 1]), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
-    >>> found = ranking(y, chance, 1)
-    >>> found.area.value, [(one.n_alarms, one.n_found) for one in found.at_alarms]
-    (0.875, [(2, 1.0), (4, 2.0)])
-    """
-    from sklearn.metrics import average_precision_score
-
-    of_class, p = _of_class(y, probabilities, label)
-    n_class, n_rows = int(of_class.sum()), len(p)
-    if n_class in (0, n_rows):
-        return None
-    wanted = (n_class, min(2 * n_class, n_rows)) if n_alarms is None else n_alarms
-    return Ranking(
-        label=label,
-        n_class=n_class,
-        n_rows=n_rows,
-        area=area_under_curve(y, p, label, groups),
-        average_precision=float(average_precision_score(of_class, p)),
-        at_alarms=tuple(at_alarms(y, p, label, n, groups) for n in wanted),
-    )
-
-
-def area_under_curve(
-    y: ArrayLike, probabilities: ArrayLike, label: Any, groups: np.ndarray | None = None
-) -> Interval:
-    """The area under the receiver operating characteristic, with its interval of 95 %.
-
-    The variance is DeLong's, over rows or over groups of rows; the interval is symmetric for the
-    log-odds of the area, by Student's t for as many units as the rarer side has.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> area = area_under_curve(np.arange(100) % 10 == 0, np.linspace(1, 0, 100), True)
-    >>> area.value, bool(area.low < 0.5 < area.high)
-    (0.55, True)
-    """
-    from scipy.special import expit, logit
-    from scipy.stats import t
-
-    of_class, p = _of_class(y, probabilities, label)
-    units = np.arange(len(p)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    above, excess, n_units = placements(of_class, p), np.zeros(len(p)), []
-    area = float(above[of_class].mean())
-    for side in (of_class, ~of_class):
-        n_units.append(len(np.unique(units[side])))
-        correction = np.sqrt(n_units[-1] / max(n_units[-1] - 1, 1))
-        excess[side] = (above[side] - area) / side.sum() * correction
-    n_least = min(n_units)
-    if n_least < 2:
-        return Interval(area, 0.0, 1.0)
-    error = np.sqrt(np.square(np.bincount(units, excess)).sum())
-    if not error or area in (0.0, 1.0):
-        # Units that do not differ have no variance to estimate the error from.
-        _, low, high = proportion_interval(round(area * n_least), n_least)
-        return Interval(area, low, high)
-    half = t.ppf((1 + CONFIDENCE) / 2, n_least - 1) * error / (area * (1 - area))
-    low, high = expit(logit(area) + np.array([-half, half]))
-    return Interval(area, float(low), float(high))
 
 
 def placements(of_class: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -179,30 +77,12 @@ def at_threshold(
     (2.0, 1.0, 2.0)
     """
     of_class, p = _of_class(y, probabilities, label)
-    return _alarms(of_class, (p >= threshold).astype(np.float64), threshold, groups, weight)
-
-
-def at_alarms(
-    y: ArrayLike,
-    probabilities: ArrayLike,
-    label: Any,
-    n_alarms: int,
-    groups: np.ndarray | None = None,
-) -> Alarms:
-    """Count what the most probable rows hold.
-
-    Of rows of equal probability at the end as many are called, on average over all orders, as are
-    needed.
-    """
-    of_class, p = _of_class(y, probabilities, label)
-    if not 0 < n_alarms <= len(p):
-        raise ValueError(f"n_alarms must be from 1 to the {len(p):,} rows, got {n_alarms}.")
-    threshold = float(np.partition(p, len(p) - n_alarms)[len(p) - n_alarms])
-    last = p == threshold
-    called = (p > threshold).astype(np.float64)
-    called[last] = (n_alarms - called.sum()) / last.sum()
-    found = _alarms(of_class, called, threshold, groups, None)
-    return Alarms(**{**vars(found), "n_alarms": n_alarms})
+    called, count = p >= threshold, np.ones(len(p)) if weight is None else weight
+    n_alarms, n_found = float(called @ count), float((called & of_class) @ count)
+    n_class = float(of_class @ count)
+    found = _share(n_found, n_class, called, of_class, groups)
+    right = _share(n_found, n_alarms, of_class, called, groups)
+    return Alarms(float(threshold), n_alarms, n_found, n_class, float(count.sum()), found, right)
 
 
 def threshold_finding(
@@ -305,28 +185,6 @@ def _mean_cost(
 
 def _of_class(y: ArrayLike, probabilities: ArrayLike, label: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(y) == label, np.asarray(probabilities, dtype=np.float64)
-
-
-def _alarms(
-    of_class: np.ndarray,
-    called: np.ndarray,
-    threshold: float,
-    groups: np.ndarray | None,
-    weight: np.ndarray | None,
-) -> Alarms:
-    """Count rows, of which each is called as far as ``called`` says, from 0 to 1."""
-    count = np.ones(len(called)) if weight is None else weight
-    n_alarms, n_found = float(called @ count), float((called * of_class) @ count)
-    n_class = float(of_class @ count)
-    some = called > 0
-    found, right = (
-        _share(*given)
-        for given in (
-            (n_found, n_class, called, of_class, groups),
-            (n_found, n_alarms, of_class, some, groups),
-        )
-    )
-    return Alarms(float(threshold), n_alarms, n_found, n_class, float(count.sum()), found, right)
 
 
 def _share(

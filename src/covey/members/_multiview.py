@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -36,6 +37,7 @@ STRATEGIES = ("conservative", "aggressive", "naive")
 _CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)
 
 
+@dataclass(eq=False, repr=False)
 class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     """Members on different views of a sample, fused into one decision.
 
@@ -187,42 +189,23 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     (2, array([0, 1]))
     """
 
-    def __init__(
-        self,
-        views: Mapping[str, Any] | list | int = 2,
-        estimator: Any = None,
-        fuser: str | Fuser = "mean",
-        *,
-        unlabeled_label: Any = None,
-        method: str | None = "co_training",
-        agree: bool = True,
-        n_per_round: float = 0.1,
-        pool_size: int | None = None,
-        unlabeled_weight: float = 0.3,
-        max_iter: int = 30,
-        tol: float = 1e-3,
-        view_cost: Any = None,
-        confidence: float = 0.95,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.estimator = estimator
-        self.fuser = fuser
-        self.unlabeled_label = unlabeled_label
-        self.method = method
-        self.agree = agree
-        self.n_per_round = n_per_round
-        self.pool_size = pool_size
-        self.unlabeled_weight = unlabeled_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.view_cost = view_cost
-        self.confidence = confidence
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    views: Mapping[str, Any] | list | int = 2
+    estimator: Any = None
+    fuser: str | Fuser = "mean"
+    _: KW_ONLY
+    unlabeled_label: Any = None
+    method: str | None = "co_training"
+    agree: bool = True
+    n_per_round: float = 0.1
+    pool_size: int | None = None
+    unlabeled_weight: float = 0.3
+    max_iter: int = 30
+    tol: float = 1e-3
+    view_cost: Any = None
+    confidence: float = 0.95
+    cv: Any = 5
+    n_jobs: int | None = None
+    random_state: Any = None
 
     # -- fit ---------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ SMALL_PROBABILITY = 1e-6
 _NUMERIC, _NOMINAL, _LABELS, _MEMBER_SEED = range(4)
 
 
+@dataclass(eq=False, repr=False)
 class DecorateClassifier(Rival):
     """An ensemble that is kept diverse by artificial training examples (DECORATE).
 
@@ -118,26 +120,16 @@ class DecorateClassifier(Rival):
     True
     """
 
-    _default = DecisionTreeClassifier
+    estimator: Any = None
+    n_estimators: int = 15
+    _: KW_ONLY
+    max_iter: int = 50
+    artificial_size: float = 1.0
+    categorical_features: Any = None
+    fuser: str | Fuser = "mean"
+    random_state: int | np.random.RandomState | None = None
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 15,
-        *,
-        max_iter: int = 50,
-        artificial_size: float = 1.0,
-        categorical_features: Any = None,
-        fuser: str | Fuser = "mean",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_iter = max_iter
-        self.artificial_size = artificial_size
-        self.categorical_features = categorical_features
-        self.fuser = fuser
-        self.random_state = random_state
+    _default = DecisionTreeClassifier
 
     def _check_parameters(self):
         for name in ("n_estimators", "max_iter"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from covey.members import LinearMember
 from covey.rivals._learners import Rival
 
 
+@dataclass(eq=False, repr=False)
 class DiverseMaxEntClassifier(Rival):
     """An ensemble of maximum-entropy (softmax-linear) models that are trained to differ.
 
@@ -120,26 +121,15 @@ class DiverseMaxEntClassifier(Rival):
     True
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 6,
-        *,
-        diversity: str = "cross_correlation",
-        diversity_weight: float = 1.0,
-        alpha: float = 0.01,
-        max_iter: int = 1000,
-        tol: float = 1e-8,
-        fuser: str | Fuser = "mean",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.diversity = diversity
-        self.diversity_weight = diversity_weight
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
-        self.fuser = fuser
-        self.random_state = random_state
+    n_estimators: int = 6
+    _: KW_ONLY
+    diversity: str = "cross_correlation"
+    diversity_weight: float = 1.0
+    alpha: float = 0.01
+    max_iter: int = 1000
+    tol: float = 1e-8
+    fuser: str | Fuser = "mean"
+    random_state: int | np.random.RandomState | None = None
 
     def _check_parameters(self):
         for name in ("n_estimators", "max_iter"):

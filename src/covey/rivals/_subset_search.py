@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ _ORDER, _PAIRS, _CROSSING, _CATACLYSM = range(4)
 _DIVERGENCE = 0.35
 
 
+@dataclass(eq=False, repr=False)
 class SubsetSearchClassifier(Rival):
     """An ensemble on feature subsets, each found by fitting a model on every candidate.
 
@@ -156,39 +158,23 @@ class SubsetSearchClassifier(Rival):
     True
     """
 
+    estimator: Any = None
+    n_estimators: int = 6
+    _: KW_ONLY
+    search: str = "hill_climbing"
+    cv: Any = 5
+    diversity_weight: float = 0.0
+    acceptance: str = "sum"
+    max_passes: int = 10
+    population_size: int = 50
+    n_generations: int = 20
+    max_fits: int | None = None
+    fuser: str | Fuser = "mean"
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+
     _default = staticmethod(lambda: NeighborsMember())  # which is defined below
     _has_folds = True
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 6,
-        *,
-        search: str = "hill_climbing",
-        cv: Any = 5,
-        diversity_weight: float = 0.0,
-        acceptance: str = "sum",
-        max_passes: int = 10,
-        population_size: int = 50,
-        n_generations: int = 20,
-        max_fits: int | None = None,
-        fuser: str | Fuser = "mean",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.search = search
-        self.cv = cv
-        self.diversity_weight = diversity_weight
-        self.acceptance = acceptance
-        self.max_passes = max_passes
-        self.population_size = population_size
-        self.n_generations = n_generations
-        self.max_fits = max_fits
-        self.fuser = fuser
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _check_parameters(self):
         for name in ("n_estimators", "max_passes", "n_generations"):

@@ -31,9 +31,15 @@ from covey._core.arrays import (
 )
 from covey._core.blocks import MemoryBlocks
 from covey._core.design import Design
-from covey._core.losses import ClassLoss, ValueLoss
+from covey._core.losses import ClassLoss, ValueLoss, exponential, focal
 from covey._core.quantiles import WeightedRows
-from covey._core.softmax_linear import Blocks, highest_and_right, true_class, weight_of
+from covey._core.softmax_linear import (
+    Blocks,
+    highest_and_right,
+    objective_and_residual,
+    true_class,
+    weight_of,
+)
 
 
 class ClassTruth:
@@ -73,7 +79,12 @@ class ClassTruth:
         It is to be maximized; ``out`` is filled with its derivative by the outputs, and may be
         ``outputs`` itself.
         """
-        objective, _, steepest = self._loss(outputs, self.truth, weight, workspace, out, memo)
+        known = outputs, self.truth, weight
+        if self._loss.name == "log":
+            return objective_and_residual(*known, workspace, out, memo)[0], None
+        if self._loss.name == "focal":
+            return focal(*known, self._loss.gamma, workspace, out)[0], None
+        objective, _, steepest = exponential(*known, workspace, out)
         return objective, steepest
 
     def loss_gradient(

@@ -453,15 +453,15 @@ class StackTrainer:
         self.step.member = self.n_grown
 
     def grow(self) -> GrownMembers:
-        """Train the next member of every run: lines 3 to 22."""
-        settings = self._settings
+        """Train the next member of every run: lines 3 to 22, step after step from line 5 on."""
+        settings, by_loss = self._settings, self._settings.loss.is_criterion
         weight_sum, total = reweigh(self.rows, settings)
         task = None if self._journal is None else self._journal.begin()
         if task is not None and task.result is not None:
             members: GrownMembers = restored(self._unborn(weight_sum), task.result)
         else:
             rates = self._rates.of_member(is_first=self.n_grown == 0)
-            if settings.loss.is_criterion:
+            if by_loss:
                 # The weights of values have a sum of one, and losses are measured by that of the
                 # guess 0.
                 nothing = self._to_device(np.zeros((1, self.n_runs, self.rows.n_features)))
@@ -475,8 +475,70 @@ class StackTrainer:
             scales = Scales(total, unit, settings.subset_penalty * cost, rates)
             progress = self._begun(weight_sum, scales, task)
             members = progress.result
-            self._take_steps(progress, scales, task)
-            if len(progress.active) and not settings.loss.is_criterion:
+            proposals = FlipProposals(
+                self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
+            )
+            for number in range(progress.step, settings.max_iter):
+                runs, before = progress.candidates.runs[progress.active], progress.state
+                flips = proposals.at(number, runs)
+                flipping = np.flatnonzero(flips.any(axis=1))
+                objective, progress.candidates, state, progress.accepted, highest = self.step(
+                    before,
+                    (progress.accepted, progress.active),
+                    runs,
+                    flipping,
+                    self._to_device(flips[flipping]),
+                    scales,
+                    number,
+                )
+                if not by_loss:
+                    members.record(1, objective, runs, number)
+                if len(flipping):
+                    flipped = runs[flipping[progress.accepted]]
+                    members.record(3, np.array(1.0), flipped, number + 1)
+                tie = TIE * scales.unit[runs]
+                best = progress.best[runs]
+                if not settings.can_stop:
+                    stopped = np.zeros(len(runs), dtype=bool)
+                elif settings.patience is None:
+                    stopped = highest - before.score - settings.tol < -tie
+                else:
+                    if by_loss:
+                        idle = ~(state.score - best > settings.tol)
+                    else:
+                        idle = highest - best - settings.tol <= tie
+                    progress.waited[runs] = np.where(idle, progress.waited[runs] + 1, 0)
+                    stopped = progress.waited[runs] >= settings.patience
+                members.n_iter[runs] += 1
+
+                active = np.flatnonzero(~stopped)
+                # Judged by accuracy, a step that ends its run is not taken.
+                taking = np.arange(len(runs)) if by_loss else active
+                if len(taking) < len(runs):
+                    if not settings.keeps_best:
+                        members.keep(before, runs, np.flatnonzero(stopped), self.step.at)
+                    state, runs, tie = (
+                        state.select(taking, self.step.at(taking)),
+                        runs[taking],
+                        tie[taking],
+                    )
+                if len(runs):
+                    members.n_taken[runs] += 1
+                    self._record(members, state, runs, number + 1)
+                    if settings.keeps_best:
+                        best = progress.best[runs]
+                        # The latest of equally accurate states is kept: its likelihood is higher.
+                        better = state.score > best if by_loss else ~beats(best, state.score, tie)
+                        progress.best[runs] = np.maximum(best, state.score)
+                        members.keep(state, runs, np.flatnonzero(better), self.step.at)
+                if len(active) < len(state.value):
+                    state = state.select(active, self.step.at(active))
+                progress.active, progress.state, progress.step = active, state, number + 1
+                if not len(active):
+                    break
+                if task is not None:
+                    task.step(partial(arrays_of, progress))
+            if len(progress.active) and not by_loss:
                 runs = progress.candidates.runs[progress.active]
                 if not settings.keeps_best:
                     members.keep(progress.state, runs, np.arange(len(runs)), self.step.at)
@@ -545,74 +607,6 @@ class StackTrainer:
             masked = last.theta * last.mask
             self.rows.sum(RowBlock.evaluate, last.runs, last.flipping, masked, last.intercept)
         return progress
-
-    def _take_steps(self, progress: StackProgress, scales: Scales, task: Any) -> None:
-        """Take step after step: lines 5 to 22."""
-        settings, result = self._settings, progress.result
-        by_loss = settings.loss.is_criterion
-        proposals = FlipProposals(
-            self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
-        )
-        for number in range(progress.step, settings.max_iter):
-            runs, before = progress.candidates.runs[progress.active], progress.state
-            flips = proposals.at(number, runs)
-            flipping = np.flatnonzero(flips.any(axis=1))
-            objective, progress.candidates, state, progress.accepted, highest = self.step(
-                before,
-                (progress.accepted, progress.active),
-                runs,
-                flipping,
-                self._to_device(flips[flipping]),
-                scales,
-                number,
-            )
-            if not by_loss:
-                result.record(1, objective, runs, number)
-            if len(flipping):
-                flipped = runs[flipping[progress.accepted]]
-                result.record(3, np.array(1.0), flipped, number + 1)
-            tie = TIE * scales.unit[runs]
-            best = progress.best[runs]
-            if not settings.can_stop:
-                stopped = np.zeros(len(runs), dtype=bool)
-            elif settings.patience is None:
-                stopped = highest - before.score - settings.tol < -tie
-            else:
-                if by_loss:
-                    idle = ~(state.score - best > settings.tol)
-                else:
-                    idle = highest - best - settings.tol <= tie
-                progress.waited[runs] = np.where(idle, progress.waited[runs] + 1, 0)
-                stopped = progress.waited[runs] >= settings.patience
-            result.n_iter[runs] += 1
-
-            active = np.flatnonzero(~stopped)
-            # Judged by accuracy, a step that ends its run is not taken.
-            taking = np.arange(len(runs)) if by_loss else active
-            if len(taking) < len(runs):
-                if not settings.keeps_best:
-                    result.keep(before, runs, np.flatnonzero(stopped), self.step.at)
-                state, runs, tie = (
-                    state.select(taking, self.step.at(taking)),
-                    runs[taking],
-                    tie[taking],
-                )
-            if len(runs):
-                result.n_taken[runs] += 1
-                self._record(result, state, runs, number + 1)
-                if settings.keeps_best:
-                    best = progress.best[runs]
-                    # The latest of equally accurate states is kept: its likelihood is higher.
-                    better = state.score > best if by_loss else ~beats(best, state.score, tie)
-                    progress.best[runs] = np.maximum(best, state.score)
-                    result.keep(state, runs, np.flatnonzero(better), self.step.at)
-            if len(active) < len(state.value):
-                state = state.select(active, self.step.at(active))
-            progress.active, progress.state, progress.step = active, state, number + 1
-            if not len(active):
-                break
-            if task is not None:
-                task.step(partial(arrays_of, progress))
 
     def _record(self, result: GrownMembers, state: State, runs: Any, step: int) -> None:
         """Add the states of some runs to their histories."""

@@ -24,20 +24,6 @@ def log_losses(values: FloatArray, codes: IntArray) -> FloatArray:
     return -np.log(np.maximum(values[rows, ..., codes], _LEAST))
 
 
-def log_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
-    """Eq. (10), ``prod_k p_k ** i_k / Z``, of probabilities (n, K, C) and importances (n, K)."""
-    logs = np.einsum("nkc,nk->nc", np.log(values), importance)
-    logs -= logs.max(axis=1, keepdims=True)
-    pooled: FloatArray = np.exp(logs)
-    pooled /= pooled.sum(axis=1, keepdims=True)
-    return pooled
-
-
-def linear_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
-    """The mixture ``sum_k i_k p_k`` of probabilities (n, K, C) and importances (n, K)."""
-    return np.einsum("nkc,nk->nc", values, importance)
-
-
 # -- losses without what depends on the row -------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.algorithm1.trainer import GrownMembers, StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts, contrast, of_two_classes, runs_at_once
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
@@ -122,7 +122,7 @@ class Contest:
 
 
 class Starts:
-    """Members that Algorithm 1 grew on the features, for all runs at once; more on demand.
+    """Members that Algorithm 1 grew on the features, for all runs at once; `add` takes more.
 
     The runs are the folds and then the restarts on all rows. A larger group starts from the
     members of a smaller one and some more, so that each member is grown once. All bases begin
@@ -134,12 +134,30 @@ class Starts:
     def __init__(
         self, trainer: StackTrainer, columns: IntArray | None, features: FeatureColumns
     ) -> None:
-        self._trainer = trainer
+        self.trainer = trainer
         self._columns, self._features = columns, features
         self._theta: list[FloatArray] = []
         self._intercept: list[FloatArray] = []
         self._units: list[BoolArray] = []
         self._grown: list[list[tuple[int, Any]]] = []
+
+    def __len__(self) -> int:
+        return len(self._theta)
+
+    def add(self, grown: GrownMembers) -> None:
+        """Keep one more member of all runs."""
+        theta, support = to_host(grown.theta), grown.support
+        if self._columns is not None:
+            theta, support = (
+                widened(values, self._columns, self._features.n_columns)
+                for values in (theta, support)
+            )
+        self._theta.append(theta)
+        self._intercept.append(to_host(grown.intercept))
+        self._units.append(self._features.units(support))
+        self._grown.append(
+            [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
+        )
 
     def of(
         self, n_members: int, runs: IntArray, basis: FeatureColumns
@@ -148,20 +166,6 @@ class Starts:
 
         They are those of members on the columns of a basis.
         """
-        while len(self._theta) < n_members:
-            grown = self._trainer.grow()
-            theta, support = to_host(grown.theta), grown.support
-            if self._columns is not None:
-                theta, support = (
-                    widened(values, self._columns, self._features.n_columns)
-                    for values in (theta, support)
-                )
-            self._theta.append(theta)
-            self._intercept.append(to_host(grown.intercept))
-            self._units.append(self._features.units(support))
-            self._grown.append(
-                [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
-            )
         theta = np.stack([part[:, runs] for part in self._theta[:n_members]])
         intercept = np.stack([part[:, runs] for part in self._intercept[:n_members]])
         units = np.stack([part[runs] for part in self._units[:n_members]], axis=1)
@@ -604,9 +608,10 @@ class CrossFit:
             if screened is not None:
                 some = np.flatnonzero(screened[:, : features.n_columns].any(axis=0))
             self._starts[grown_for] = Starts(self._trainer("features", some), some, features)
-        theta, intercept, support = self._starts[grown_for].of(
-            family.n_members, runs, self._columns[family.basis]
-        )
+        starts = self._starts[grown_for]
+        while len(starts) < family.n_members:
+            starts.add(starts.trainer.grow())
+        theta, intercept, support = starts.of(family.n_members, runs, self._columns[family.basis])
         if screened is not None:
             support = support & screened[runs][:, None]
             theta = theta * support[:, :, None]

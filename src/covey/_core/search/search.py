@@ -140,6 +140,10 @@ _MAX_ITER = 50
 _MOST_GROUPS = 4
 # Numbers of all rows that are kept in single precision, 4 bytes each; more are made again.
 _MOST_NUMBERS = 1 << 24
+_STOPPED_EARLY = (
+    "Interrupted: {} of {} families of candidates were compared, and the flock is the best of "
+    "these. Interrupt once more to have none."
+)
 _STOPPED_LATE = (
     "Interrupted: not every group of the flock was fitted to all rows; the others are as the last "
     "comparison of candidates left them."
@@ -194,7 +198,24 @@ class Search:
             n_fitted = 0 if self._rungs and rung.folds else n_restarts
             fits = self._cross_fit(rung, n_fitted, watch, starts)
             if rung.folds:
-                stopped = _held_out(fits, families, watch, known=bool(found))
+                for number, family in enumerate(families):
+                    # Whether there is anything to go on with, from here or from fewer rows.
+                    known = bool(fits.candidates or found)
+                    if watch.is_late is not None and known and watch.is_late():
+                        stopped = True
+                        break
+                    try:
+                        with watch.on_family(family):
+                            fits.hold_out(family)
+                    except KeyboardInterrupt:
+                        if not watch.may_stop or not (fits.candidates or found):
+                            raise
+                        fits.contest.forget_unfinished()
+                        warnings.warn(_STOPPED_EARLY.format(number, len(families)), stacklevel=6)
+                        if watch.on_stop is not None:
+                            watch.on_stop()
+                        stopped = True
+                        break
                 if stopped and not fits.candidates:
                     break
                 found.append(self._compared(rung, fits))
@@ -374,30 +395,3 @@ class Search:
         every = max(1, int(counts.sum()) // ROWS_FOR_MEANS)
         importance, weight = self._rows.sum(SearchBlock.importance, every, groups)
         return importance / weight
-
-
-def _held_out(fits: CrossFit, families: Sequence[Family], watch: Watch, known: bool) -> bool:
-    """Cross-fit families one after another; return whether that was stopped.
-
-    ``known`` is whether candidates were compared before, on fewer rows.
-    """
-    for number, family in enumerate(families):
-        if watch.is_late is not None and (fits.candidates or known) and watch.is_late():
-            return True
-        try:
-            with watch.on_family(family):
-                fits.hold_out(family)
-        except KeyboardInterrupt:
-            if not watch.may_stop or not (fits.candidates or known):
-                raise
-            fits.contest.forget_unfinished()
-            warnings.warn(
-                f"Interrupted: {number} of {len(families)} families of candidates were compared, "
-                "and the flock is the best of these. Interrupt once more to have none.",
-                UserWarning,
-                stacklevel=6,
-            )
-            if watch.on_stop is not None:
-                watch.on_stop()
-            return True
-    return False
