@@ -24,6 +24,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import skops.io
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import covey
@@ -55,7 +56,7 @@ def models():
         "knora_e, 2,000 rows": covey.SubsetEnsembleClassifier(
             10, fuser="knora_e", validation_fraction=0.5, max_iter=30, random_state=0
         ).fit(X, y),
-        "table": fast.fit(table, ill),
+        "table": clone(fast).fit(table, ill),
     }, table
 
 

@@ -504,6 +504,7 @@ def unfitted():
             "n_features_in is not between",
         ),
         (lambda model: model["fitted"].update(model=None), "model is no object"),
+        (lambda model: model["fitted"].update(means=None), "means is missing"),
         (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
     ],
 )

@@ -144,7 +144,7 @@ def flock_summary(
 
     With ``origins`` it counts and groups by the columns of a table.
     """
-    names, weights = flock._column_names(), _weights(flock)
+    names, weights = flock._columns.names(), _weights(flock)
     made_of = _made_of(flock)
     if origins is not None:
         names = [plain_words(name) for name in names]

@@ -98,7 +98,7 @@ class LinearSearch:
             flock.mean_[kept],
             flock.scale_[kept],
             flock._usable[kept],
-            flock._units()[kept],
+            flock._columns.units()[kept],
             grouped=flock.feature_groups is not None,
             **self._made_of(kept),
             seen=None if flock._classifies else flock._ranges[:, kept],
@@ -185,7 +185,7 @@ class LinearSearch:
         """Return what a person is willing to read; refuse what nothing can keep to."""
         flock = self._flock
         columns = features.columns()
-        most = n_features = flock._n_usable()  # constant columns are no features
+        most = n_features = flock._columns.n_usable()  # constant columns are no features
         if isinstance(flock.max_features, Integral):
             most = min(n_features, int(flock.max_features))
         elif flock.max_features is not None:

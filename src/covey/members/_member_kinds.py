@@ -196,7 +196,7 @@ def as_given(flock: Any, X: Any, name: str) -> Any:
         return _clipped(X)
     if not hasattr(flock, "feature_names_in_") or hasattr(X, "tocsr"):
         return X
-    names = flock._column_names()
+    names = flock._columns.names()
     try:
         import pandas as pd
     except ModuleNotFoundError:

@@ -72,8 +72,8 @@ class Searching:
             model.check(flock)
             return
         flock._ranges = model.basis.seen
-        flock._check_width("basis", model.basis.n_features)
-        flock._check_width("mean", len(flock.mean_))
+        flock._columns.check_width("basis", model.basis.n_features)
+        flock._columns.check_width("mean", len(flock.mean_))
         refuse("means", "are missing.", hasattr(flock, "_means"))
 
     # -- parameters ------------------------------------------------------------------------
