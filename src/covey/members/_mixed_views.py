@@ -15,7 +15,6 @@ from sklearn.pipeline import Pipeline
 from covey.members._flock_summary import (
     HEIGHT,
     WIDTH,
-    Origins,
     Summary,
     flock_summary,
     needed_most,
@@ -211,7 +210,7 @@ def mixed_importances(flock: Any) -> np.ndarray:
     return total / total.sum() if total.any() else total
 
 
-def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
+def mixed_summary(flock: Any) -> Summary:
     """The text of ``summary``: a line for each kind, then the linear members as they are."""
     names = [shortened(name, _LONGEST_NAME) for name in flock._names()]
     order = np.argsort(-flock.weights_, kind="stable")
@@ -227,7 +226,7 @@ def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
         own: list[str] = []
         if flock._names()[which] == LINEAR and room >= _FEWEST_LINES:
             # Without its first line, which counts what has been counted.
-            own = flock_summary(member, WIDTH - 2, room + 1, origins).splitlines()[1:]
+            own = flock_summary(member, WIDTH - 2, room + 1).splitlines()[1:]
             about += "; weights within it:"
         lines += [about[:WIDTH], *(f"  {line}" for line in own)]
     if len(shown) < len(order):
@@ -236,7 +235,7 @@ def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
     return Summary("\n".join(lines))
 
 
-def mixed_table(flock: Any, origins: Origins | None = None) -> str:
+def mixed_table(flock: Any) -> str:
     """The members as an HTML table: their name, weight and what they are."""
     order = np.argsort(-flock.weights_, kind="stable")
     rows = [
