@@ -37,7 +37,6 @@ from covey.members._calibrated import (
 )
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._flock_columns import FlockColumns
-from covey.members._flock_summary import Origins
 from covey.members._importance import MOST_KEPT, TrainingSample
 from covey.members._linear_model import LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
@@ -548,23 +547,10 @@ class Flock(CallbackSupportMixin, Ensemble):
             Trees are tried out like the others: what a path adds at each split depends on the
             order in which a tree asks.
         """
-        decided = self._explain(X, top, max_members=max_members)
-        return self._with_reasons(X, decided, top, background)
-
-    def _explain(
-        self,
-        X: Any,
-        top: int,
-        names: ArrayLike | None = None,
-        shares: np.ndarray | None = None,
-        max_members: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """Return records of `explain`; features count by their shares (n_features, n_names)."""
         check_number(top, "top", low=1, whole=True)
-        X = self._check_rows(X)
-        names, shares = self._columns.named_shares(names, shares)
-        how = {"top": top, "names": names, "shares": shares, "max_members": max_members}
-        return self.model_.decisions(self, X, **how)
+        rows = self._check_rows(X)
+        decided = self.model_.decisions(self, rows, top=top, max_members=max_members)
+        return self._with_reasons(X, decided, top, background)
 
     # -- how far off -----------------------------------------------------------------------
 
@@ -792,20 +778,12 @@ class Flock(CallbackSupportMixin, Ensemble):
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
         """
         check_is_fitted(self, "fuser_")
-        return self._summary()
-
-    def _summary(self, origins: Origins | None = None) -> str:
-        """Return the summary, by the columns of a table that features are made of, if known."""
-        return self.model_.summary(self, origins=origins)
+        return self.model_.summary(self)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the estimator, and the flock once it is fitted."""
         html = estimator_html_repr(self)
-        return html + self._table() if hasattr(self, "fuser_") else html
-
-    def _table(self, origins: Origins | None = None) -> str:
-        """Return the members as an HTML table, by the columns of a table, if these are known."""
-        return self.model_.table(self, origins)
+        return html + self.model_.table(self) if hasattr(self, "fuser_") else html
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

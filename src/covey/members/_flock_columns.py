@@ -73,11 +73,9 @@ class FlockColumns:
         """Return which features (..., D) are in use, given which columns are."""
         return columns if self._made_of is None else self._made_of.on_features(columns)
 
-    def named_shares(self, names: Any, shares: Any) -> tuple[Any, Any]:
-        """Return what pushes are added up by: what is given, or features of several columns."""
-        if names is None and self._made_of is not None:
-            return feature_names(self._flock), self._made_of.shares()
-        return names, shares
+    def shares(self) -> Any:
+        """Return the share (D, F) of each feature in the columns; None if each is a column."""
+        return None if self._made_of is None else self._made_of.shares()
 
     def set_preparation(self, preparation: Preparation) -> None:
         """Read tables so from now on; so do the linear members of a mixed flock."""
