@@ -548,9 +548,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             order in which a tree asks.
         """
         check_number(top, "top", low=1, whole=True)
-        names, shares = self._columns.named_shares()
-        how = {"top": top, "names": names, "shares": shares, "max_members": max_members}
-        decided = self.model_.decisions(self, self._check_rows(X), **how)
+        rows = self._check_rows(X)
+        decided = self.model_.decisions(self, rows, top=top, max_members=max_members)
         return self._with_reasons(X, decided, top, background)
 
     # -- how far off -----------------------------------------------------------------------

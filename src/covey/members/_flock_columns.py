@@ -73,11 +73,9 @@ class FlockColumns:
         """Return which features (..., D) are in use, given which columns are."""
         return columns if self._made_of is None else self._made_of.on_features(columns)
 
-    def named_shares(self) -> tuple[list[str] | None, Any]:
-        """Return the features that pushes of several columns are added up by, if there are any."""
-        if self._made_of is None:
-            return None, None
-        return feature_names(self._flock), self._made_of.shares()
+    def shares(self) -> Any:
+        """Return the share (D, F) of each feature in the columns; None if each is a column."""
+        return None if self._made_of is None else self._made_of.shares()
 
     def set_preparation(self, preparation: Preparation) -> None:
         """Read tables so from now on; so do the linear members of a mixed flock."""

@@ -29,30 +29,20 @@ CONSTANT = "(constant)"
 
 
 def decisions(
-    flock: Any,
-    X: Any,
-    *,
-    top: int,
-    names: ArrayLike | None = None,
-    shares: np.ndarray | None = None,
-    max_members: int | None = None,
+    flock: Any, X: Any, *, top: int, max_members: int | None = None
 ) -> list[dict[str, Any]]:
-    """The records of a flock's ``explain`` for checked rows.
+    """Return the records of a flock's ``explain`` for checked rows.
 
-    The pushes of features are added up by ``names`` (M,), of which ``shares`` (D, M) are made; by
-    default by the features themselves. With ``max_members`` only so many members are named for
-    each row.
+    With ``max_members`` only so many members are named for each row.
     """
     rows = X.toarray() if hasattr(X, "toarray") else X
     columns = flock.basis_.rows(rows) - flock.model_.column_mean
     importance = flock._by_blocks(flock._importance, X)
     values = flock._by_blocks(flock._member_values, X)
     contrast, target = flock.model_.contrast(flock), flock._target
-    of_columns = feature_shares(flock.basis_)
-    if names is None:
-        names, shares = feature_names(flock), of_columns
-    else:
-        shares = of_columns @ shares
+    names, shares = feature_names(flock), feature_shares(flock.basis_)
+    if flock.preparation_ is not None:
+        shares = shares @ flock._columns.shares()
     strongest = _strongest(flock, names, shares)
     records = [
         {**target.decided(flock, fused), "members": []}
