@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from covey._intervals import Interval
+from covey._number_words import number, quoted
 from covey._state import Index, ListOf, Number, OneOf, OrNone, Plain, Record, Told, refuse
 from covey._validation import check_number
 
@@ -135,24 +136,23 @@ class Decision:
 
     def sentence(self) -> str:
         """What is decided, and what it does on rows held out, for people."""
+        label = quoted(self.label)
         if self.threshold is None:
             said = "The class with the smallest expected cost is predicted"
         else:
-            said = (
-                f"{self.label!r} is predicted from a probability of {_percent(self.threshold)} on"
-            )
+            said = f"{label} is predicted from a probability of {_percent(self.threshold)} on"
         if self.alarms is not None and self.alarms.found is not None:
             one = self.alarms
             said += (
                 f": of {one.n_rows:,.0f} rows held out {one.n_alarms:,.0f} are called so, which "
-                f"finds {_between(one.found)} of the {one.n_class:,.0f} rows of {self.label!r}"
+                f"finds {_between(one.found)} of the {one.n_class:,.0f} rows of {label}"
             )
             if one.right is not None:
                 said += f"; {_between(one.right)} of these calls are right"
         if self.cost is not None and self.cost_without is not None:
             said += (
-                f"; a row held out costs {self.cost.value:.3g} on average, and "
-                f"{self.cost_without.value:.3g} if the most probable class is predicted"
+                f"; a row held out costs {number(self.cost.value)} on average, and "
+                f"{number(self.cost_without.value)} if the most probable class is predicted"
             )
         return said + "."
 

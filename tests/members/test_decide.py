@@ -1,5 +1,7 @@
 """Thresholds and costs: what is predicted of probabilities, wherever it is told."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 import covey
 from covey import FlockClassifier, FusionClassifier, SubsetEnsembleClassifier
 from covey._decisions import asked_decision
+from covey._intervals import Interval
 from covey.inspection import row_card, smallest_change, what_if
 from covey.persistence import ModelFileError
 from covey.stacking import GeneralStackingClassifier
@@ -260,3 +263,11 @@ def test_without_rows_held_out_there_is_no_share_to_find():
     model = MODELS["flock"].fit(X, Y)
     with pytest.raises(ValueError, match="give decide rows"):
         model.decide(find={"yes": 0.8})
+
+
+def test_a_decision_is_told_in_numbers_and_labels_as_people_write_them():
+    rare = asked_decision(np.array([0, 1]), threshold={1: 0.056})
+    assert rare.sentence() == "'1' is predicted from a probability of 5.6 % on."
+    costs = asked_decision(np.array([0, 1]), costs={1: 20_000})
+    costs = replace(costs, cost=Interval(2648.0, 0, 1), cost_without=Interval(12_600.0, 0, 1))
+    assert "costs 2,650 on average, and 12,600 if" in costs.sentence()
