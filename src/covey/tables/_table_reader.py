@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from covey._state import AnyOf, ListOf, OrNone
 from covey.tables._categories import (
     categorical_columns,
     check_no_dates,
@@ -17,7 +18,7 @@ from covey.tables._categories import (
     is_table_of_columns,
     plain_numbers,
 )
-from covey.tables._encoders import Categories, Encoder, NumberColumn
+from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn, Text
 from covey.tables._kinds import KINDS, as_kind, id_of, kind_of, listed
 from covey.tables._learning import learn_encoder
 
@@ -43,7 +44,10 @@ class TableReader:
     array([[31.,  1.]])
     """
 
-    encoders: tuple[Encoder | None, ...]
+    encoders: Annotated[
+        tuple[Encoder | None, ...],
+        ListOf(OrNone(AnyOf(NumberColumn, Categories, Text, Dates)), "F", make=tuple),
+    ]
 
     @property
     def feature_of(self) -> np.ndarray:
