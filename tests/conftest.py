@@ -12,14 +12,16 @@ settings.load_profile("patient")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark tests of a browser, a server, a cluster, and checks that another of a class has had.
+    """Mark what needs a browser, a server, a cluster or a study, and checks of a class again.
 
     A test that is given a ``check`` runs in `make test` for the first estimator of each class
     that its module names; fusers of one class are each a method of their own.
     """
     first = {}
     for item in items:
-        if {"browser", "server", "cluster", "clusters"} & set(getattr(item, "fixturenames", ())):
+        if {"browser", "server", "cluster", "clusters", "study"} & set(
+            getattr(item, "fixturenames", ())
+        ):
             item.add_marker("slow")
         given = dict(item.callspec.params) if hasattr(item, "callspec") else {}
         if given.pop("check", None) is None or isinstance(given.get("fuser"), Fuser):

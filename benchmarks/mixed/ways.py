@@ -14,6 +14,7 @@ from covey import FlockClassifier, Predictions
 from covey._core.search.selection import greedy_selection
 from covey.fusers import Gate, Mean
 from covey.members._mixing import Library
+from covey.members._searching import Searching
 
 # Probabilities are kept this far from 0 before their logarithms are taken.
 SUREST = 1e-3
@@ -32,13 +33,19 @@ class _Everyone(Library):
         return np.full(len(self.names), 1 / len(self.names))
 
 
-class EveryKind(FlockClassifier):
-    """A mixed flock that keeps all kinds, and what they predict out of fold."""
+class _FindingEveryone(Searching):
+    """Finds the members of a mixed flock, and leaves none out."""
 
     def _library(self, rows, held_out):
         library = super()._library(rows, held_out)
         library.__class__ = _Everyone
         return library
+
+
+class EveryKind(FlockClassifier):
+    """A mixed flock that keeps all kinds, and what they predict out of fold."""
+
+    _finder = _FindingEveryone
 
 
 class Greedy:

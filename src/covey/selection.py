@@ -44,7 +44,7 @@ from covey.tables._table_reader import TableReader
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.
-_GROWTH = {"flip_probability": 0.05, "tol": -np.inf, "max_iter": 150, "subset_penalty": 0.003}
+GROWTH = {"flip_probability": 0.05, "tol": -np.inf, "max_iter": 150, "subset_penalty": 0.003}
 
 
 class SubsetSelector(SelectorMixin, BaseEstimator):
@@ -296,9 +296,9 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         if self.estimator is not None:
             recipe = clone(self.estimator)
         elif holds_numbers(y):
-            recipe = SubsetEnsembleRegressor(1, **_GROWTH)
+            recipe = SubsetEnsembleRegressor(1, **GROWTH)
         else:
-            recipe = SubsetEnsembleClassifier(1, **_GROWTH)
+            recipe = SubsetEnsembleClassifier(1, **GROWTH)
         if self.feature_groups is not None:
             recipe.set_params(feature_groups=self.feature_groups)
         if isinstance(recipe, SubsetEnsembleClassifier):

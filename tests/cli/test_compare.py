@@ -1,5 +1,7 @@
 """``covey compare``."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -55,7 +57,21 @@ def test_numbers_are_compared_with_intervals_too(tmp_path, run):
     assert low < gap < high < 0
     assert by_name["the mean"]["really_worse_in"] == ["squared error"]
     shown = run(*command, cwd=tmp_path).stdout
-    assert "Really worse than" in shown
+    assert "Really worse than 'RBF SVR, tuned'" in shown or "'ridge regression, tuned'" in shown
+
+
+def test_names_with_commas_are_told_from_each_other(tmp_path, run):
+    run("demo", "--table", "wine.csv", cwd=tmp_path)
+    names = {
+        "logistic": "logistic regression, tuned",
+        "fast": "covey, fast",
+        "SVC": "RBF SVC, tuned",
+    }
+    models = [word for name in names for word in ("--models", name)]
+    shown = run("compare", "wine.csv", "--target", "cultivar", *models, cwd=tmp_path).stdout
+    (line,) = re.findall(r"As good, as far as these rows tell: (.*)\.\n", shown)
+    assert len(line.split("; ")) == 2
+    assert set(line.split("; ")) < set(names.values())
 
 
 def test_models_that_fail_are_named_with_the_reason(tmp_path, run, monkeypatch):

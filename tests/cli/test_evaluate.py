@@ -80,6 +80,7 @@ def test_folds_are_stratified_and_large_tables_held_out_once():
     assert len(splits[0][1]) == 1_250
 
 
+@pytest.mark.slow
 def test_copies_of_rows_are_held_out_together(tmp_path, run):
     rng = np.random.default_rng(0)
     once = pd.DataFrame(rng.normal(size=(40, 6))).add_prefix("x")

@@ -12,7 +12,9 @@ from covey.evaluation import Evaluation
 from .conftest import as_json, some_table
 
 
-@pytest.fixture(scope="module", params=["classes", "numbers"])
+@pytest.fixture(
+    scope="module", params=["classes", pytest.param("numbers", marks=pytest.mark.slow)]
+)
 def session(request, tmp_path_factory, run):
     """A fit with a page, of a table with a row without target: folder, JSON and text."""
     pytest.importorskip("jinja2")

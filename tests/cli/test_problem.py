@@ -112,7 +112,9 @@ def zoned(form):
     return table.assign(when=written if form == "Z" else [one.isoformat() for one in moments])
 
 
-@pytest.mark.parametrize("form", ["Z", "offset", "parquet"])
+@pytest.mark.parametrize(
+    "form", ["Z", *(pytest.param(form, marks=pytest.mark.slow) for form in ("offset", "parquet"))]
+)
 def test_times_with_a_zone_are_saved_and_predicted_the_same(form, tmp_path, run):
     table = zoned(form)
     name = "t.parquet" if form == "parquet" else "t.csv"

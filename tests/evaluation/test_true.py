@@ -183,3 +183,15 @@ def test_nothing_is_better_beside_an_interval_that_says_otherwise(main, loss, ve
     (line,) = sentences._comparison(one)
     assert line.startswith(said)
     assert ("(" in line) == (verdict == "as linear" or main[1] > 0)
+
+
+def test_ends_of_a_short_table_are_those_of_the_column():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"dose": rng.gamma(2, 1, 150).round(1)})
+    y = np.where(rng.random(150) < 1 / (1 + np.exp(4 - 1.5 * table["dose"])), "ill", "well")
+    model = LogisticRegression().fit(table, y)
+    line = lines_of(evaluate(model, table, y, target="state"))[0]
+    assert "'ill' rises from " in line
+    low, high = map(float, re.findall(r" at (\d+\.?\d*)", line))
+    assert low < table["dose"].quantile(0.2)
+    assert high > table["dose"].quantile(0.8)

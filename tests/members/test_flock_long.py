@@ -168,6 +168,7 @@ def test_limits_of_blas_come_back_and_change_nothing(table, fitted, n_threads):
         del limits
 
 
+@pytest.mark.slow
 def test_fits_at_the_same_time_find_what_they_find_alone(table, fitted):
     before = threads._libraries().info()
     found = joblib.Parallel(n_jobs=3, backend="threading")(
@@ -214,7 +215,14 @@ def test_a_resumed_fit_ends_with_the_same_bits(table, tmp_path, monkeypatch):
         same(flock(**how, checkpoint=path).fit(*table), whole)
 
 
-@pytest.mark.parametrize("kind", ["float32", "fortran", "read-only", "mapped"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "float32",
+        "fortran",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("read-only", "mapped")),
+    ],
+)
 def test_how_x_lies_in_memory_does_not_matter(table, tmp_path, kind):
     X, y = table
     X = X.astype(np.float32).astype(np.float64)
@@ -483,6 +491,7 @@ def test_tensors_are_searched_too(table):
     assert log_loss(y_test, model.predict_proba(X_test)) < 0.4
 
 
+@pytest.mark.slow
 def test_a_forked_process_fits_after_its_parent(table, fitted):
     if not hasattr(os, "fork"):
         pytest.skip("needs fork")

@@ -40,7 +40,7 @@ from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
 from covey.inspection import gate_share
 from covey.members import _linear_search, _searching
-from covey.members._member_kinds import KINDS, Table, as_given, made, suits
+from covey.members._member_kinds import KINDS, TableFacts, as_given, made, suits
 from covey.members._mixing import Clock, Library
 from covey.members._searching import Searching
 
@@ -625,7 +625,7 @@ def test_neighbors_are_no_more_than_the_rows_of_a_fold(noisy):
 def test_wide_tables_have_boosting_once():
     rows = {"n_rows": 99, "n_fitted": 66, "n_smallest": 40, "is_sparse": False}
     for n_features, expected in ((1_000, True), (1_001, False)):
-        table = Table(**rows, is_weighted=False, seed=0, n_features=n_features)
+        table = TableFacts(**rows, is_weighted=False, seed=0, n_features=n_features)
         assert suits("boosting_small", table) is expected
         assert suits("boosting", table)
     wide = np.random.default_rng(0).normal(size=(30, 1_001))
@@ -637,7 +637,7 @@ def test_wide_tables_have_boosting_once():
 
 def test_boosting_holds_out_nothing_where_a_class_has_few_rows():
     about = {"n_rows": 20_000, "n_fitted": 16_000, "is_sparse": False, "is_weighted": False}
-    few, many = (Table(**about, n_smallest=n, seed=0) for n in (3, 300))
+    few, many = (TableFacts(**about, n_smallest=n, seed=0) for n in (3, 300))
     assert not made("boosting", few).early_stopping
     assert made("boosting", many).early_stopping
 
@@ -718,7 +718,7 @@ def test_support_vector_machines_are_left_out_where_they_would_not_end(unit):
     how = {"effort": "fast", "n_estimators": 1, "cv": once(len(y)), "random_state": 0}
     with pytest.raises(ValueError, match="'svm' cannot be fitted to y of the size"):
         FlockRegressor(members=["linear", "svm"], **how).fit(X, y)
-    table = Table(
+    table = TableFacts(
         n_rows=99,
         n_fitted=66,
         n_smallest=99,

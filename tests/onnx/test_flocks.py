@@ -61,7 +61,9 @@ def test_other_searches_predict_the_same(effort):
         assert_equal_graph(to_onnx(model, dtype=dtype), model, X_IRIS, dtype)
 
 
-@pytest.mark.parametrize("kind", ["extra_trees", "svm", "boosting"])
+@pytest.mark.parametrize(
+    "kind", ["extra_trees", "svm", pytest.param("boosting", marks=pytest.mark.slow)]
+)
 def test_members_of_several_kinds_predict_the_same(kind):
     how = {"effort": "fast", "n_estimators": 2, "cv": 2, "random_state": 0}
     model = FlockClassifier(members=["linear", kind], **how).fit(X_IRIS, Y_IRIS)

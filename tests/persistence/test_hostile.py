@@ -504,6 +504,7 @@ def unfitted():
             "n_features_in is not between",
         ),
         (lambda model: model["fitted"].update(model=None), "model is no object"),
+        (lambda model: model["fitted"].update(means=None), "means is missing"),
         (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
     ],
 )
@@ -526,11 +527,8 @@ def test_zones_and_formats_of_dates_are_no_paths_and_no_patterns(tmp_path):
     path = tmp_path / "model.covey"
 
     def dates(document):
-        return next(
-            part
-            for part in document["model"]["fitted"]["preparation"]["reading"]
-            if part is not None and part["encoder"] == "dates"
-        )
+        parts = document["model"]["fitted"]["preparation"]["reading"]["encoders"]
+        return next(part["Dates"] for part in parts if part and "Dates" in part)
 
     for part, value in (
         ("time_zone", "dateutil//etc/passwd"),

@@ -76,7 +76,13 @@ def assert_same_state(one, other, where="model"):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * name.startswith("by "))
+        for name in CLASSIFIERS
+    ],
+)
 def test_classifiers_come_back_equal_to_the_bit(name, tmp_path):
     rows = X if name == "grouped" else FRAME
     model = CLASSIFIERS[name].fit(rows, y)

@@ -44,6 +44,17 @@ def test_a_page_is_well_formed_and_accessible(name, outlines):
 
 
 @pytest.mark.parametrize("name", KINDS)
+def test_what_is_for_people_has_no_experts_word(name, reports):
+    html = re.sub(r"<(style|script)[^>]*>.*?</\1>", " ", reports[name].html, flags=re.DOTALL)
+    people, fold, experts = html.partition('id="experts"')
+    people = re.sub(r"<[^>]*>", " ", people)
+    assert fold
+    words = ("log-loss", "brier", "softmax", "coefficient", "calibration", "logit", "likelihood")
+    assert [word for word in words if word in people.lower()] == []
+    assert name.endswith("values") or "brier" in experts.lower()
+
+
+@pytest.mark.parametrize("name", KINDS)
 def test_a_page_names_nothing_outside_itself(name, reports, outlines):
     html = reports[name].html
     assert "http:" not in html

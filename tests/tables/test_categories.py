@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from covey.tables import Categories, NumberColumn
 from covey.tables._categories import categorical_columns, places, words_of
 from covey.tables._table_reader import learn_reading
 
@@ -21,12 +22,15 @@ FRAME = pd.DataFrame(
 
 
 def test_columns_of_text_and_categories_are_found_by_their_type():
-    assert categorical_columns(FRAME, "from_dtype", None) == [1, 2, 3]
+    found = [type(one) for one in learn_reading(FRAME, "from_dtype").encoders]
+    words, number = Categories, NumberColumn
+    assert found == [number, words, words, words, number, words]
     polars = pl.DataFrame(
         {"number": [1.0, None], "text": ["b", None], "flag": [True, False]}
     ).with_columns(pl.Series("enum", ["x", "y"], dtype=pl.Enum(["x", "y"])))
-    assert categorical_columns(polars, "from_dtype", None) == [1, 3]
-    assert categorical_columns(FRAME.to_numpy(), "from_dtype", None) == []
+    found = [type(one) for one in learn_reading(polars, "from_dtype").encoders]
+    assert found == [number, words, words, words]
+    assert learn_reading(FRAME.to_numpy(), "from_dtype") is None
     assert categorical_columns(FRAME, None, None) == []
 
 

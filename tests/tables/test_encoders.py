@@ -39,6 +39,20 @@ def test_what_repeats_is_a_category_and_prose_is_not():
     assert learn_encoder(["b", "a", None, " "] * 9, "text").known == ("a", "b")
 
 
+def test_without_a_target_more_than_twenty_categories_are_text():
+    words = [f"place {number:02} of many" for number in range(21)]
+    assert isinstance(learn_encoder(words[:20] * 5, "text", has_target=False), Categories)
+    assert isinstance(learn_encoder(words * 5, "text", has_target=False), Text)
+
+
+def test_text_of_a_few_words_has_no_more_directions_than_words():
+    learnt = learn_text(["a long word of no use", "another one", "something else"] * 20)
+    assert learnt.n_columns == len(learnt.directions) == 3
+    numbers = learnt.numbers(["a long word of no use", "another one", "something else"] * 20)
+    assert numbers.shape == (60, 3)
+    np.testing.assert_allclose(numbers.var(axis=0).sum(), 1.0, rtol=1e-5)
+
+
 DATES = {
     "day first": (MOMENTS.dt.strftime("%d/%m/%Y"), "%d/%m/%Y", None),
     "points": (MOMENTS.dt.strftime("%d.%m.%Y"), "%d.%m.%Y", None),

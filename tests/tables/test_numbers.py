@@ -25,6 +25,8 @@ WRITTEN = {
     "codes": (["12A", "13B", "14A"], [None] * 3),
     "letters before": (["A12", "B13"], [None] * 2),
     "two currencies": (["10.5 $", "€4", "5"], [None, 4, 5]),
+    "two signs": (["--5", "-(5)", "(-5)", "-$-5", "5"], [None, None, None, None, 5]),
+    "as many of each mark": (["1.25", "2,5", "7"], [1.25, None, 7]),
     "half a parenthesis": (["((5)", "(5", "5)"], [None] * 3),
     "dates and ranges": (["12.05.2020", "4-5", "12:30", "1/2"], [None] * 4),
     "lists": (["1,2,3", "4;5"], [None] * 2),

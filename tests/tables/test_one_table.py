@@ -176,6 +176,15 @@ def test_names_that_do_not_help_are_left_out_and_those_that_do_are_not():
     assert (found["note"], found["name"]) == (Text, type(None))
 
 
+def test_columns_may_come_in_any_order_with_others_beside_them():
+    table = table_of(load_wine, with_dates)
+    X, y = table.drop(columns="target"), table["target"]
+    model = FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(table[table.columns[::-1]]), model.predict(X))
+    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
+        model.predict(X.drop(columns="seen"))
+
+
 def test_explanations_speak_of_the_columns_of_the_table():
     table = table_of(load_wine, with_dates)
     X, y = table.drop(columns="target"), table["target"]

@@ -9,7 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from covey import FlockClassifier, FusionClassifier, SubsetSelector
 from covey.tables import Categories, NumberColumn, TableReader
-from covey.tables._preparation import prepare
+from covey.tables._preparation import frequent_categories, needs_target, prepare
+from covey.tables._target_means import TargetMeans
 
 NAN = np.nan
 # A number with gaps, one without, three categories with gaps, two without.
@@ -43,6 +44,55 @@ def test_what_no_training_row_had_is_an_average_row():
     preparation, _ = prepared()
     (row,) = preparation.transform(np.array([[2.0, NAN, -1, NAN]]))
     np.testing.assert_array_equal(row, [2, 6, 0, 0.25, 0.25, 0.25, 0.25, 0.25])
+
+
+def many_categories(n_categories, n_rows=400):
+    """Rows of a number and of a column of categories, which say much about two classes."""
+    rng = np.random.default_rng(0)
+    codes = np.append(np.arange(n_categories), rng.integers(0, n_categories, n_rows))
+    y = (rng.random(len(codes)) < np.where(codes % 2, 0.9, 0.1)).astype(int)
+    rows = np.column_stack([rng.normal(size=len(codes)), codes])
+    words = tuple(f"c{code:02}" for code in range(n_categories))
+    return rows, TableReader((NumberColumn(), Categories(words))), y
+
+
+def test_training_rows_are_encoded_by_the_target_of_others():
+    rows, reading, y = many_categories(30)
+    target = TargetMeans(y, np.array(["no", "yes"]), np.ones(len(y)), 0)
+    preparation, made = prepare(rows, reading, np.ones(len(y)), target)
+    codes = rows[:, 1].astype(int)
+    np.testing.assert_array_equal(made[:, 1:], target.out_of_fold(codes, 31))
+    np.testing.assert_array_equal(
+        preparation.transform(rows)[:, 1:], target.table(codes, 31)[codes]
+    )
+    assert np.abs(made - preparation.transform(rows))[:, 1].min() > 0
+
+
+def test_up_to_twenty_categories_gaps_included_have_a_column_each():
+    rows, reading, y = many_categories(20)
+    target = TargetMeans(y, np.array(["no", "yes"]), np.ones(len(y)), 0)
+    preparation, _ = prepare(rows, reading, np.ones(len(y)), None)
+    assert len(preparation.levels[1]) == 20
+    # With gaps there would be one more; who has no target may have no more words than 19.
+    assert needs_target(reading)
+    assert not needs_target(many_categories(19)[1])
+    rows[::9, 1] = NAN
+    preparation, made = prepare(rows, reading, np.ones(len(y)), target)
+    assert not preparation.levels
+    assert made.shape[1] == 2
+
+
+def test_tests_see_categories_of_five_rows_and_no_column_of_the_target():
+    rows, reading, y = many_categories(30)
+    rows = np.vstack([rows[rows[:, 1] > 1], [[0.0, 0.0]] * 4, [[0.0, 1.0]] * 5])
+    target = TargetMeans(y[: len(rows)], np.array(["no", "yes"]), np.ones(len(rows)), 0)
+    preparation, _ = prepare(rows, reading, np.ones(len(rows)), target)
+    free, made, made_of = frequent_categories(preparation, rows)
+    assert free.tolist() == [0]
+    assert (made_of == 1).all()
+    counts = np.bincount(rows[:, 1].astype(int))
+    assert counts[:2].tolist() == [4, 5]
+    assert made.sum(axis=0).tolist() == np.sort(counts[counts >= 5])[::-1].tolist()
 
 
 def test_features_are_in_use_with_any_of_their_columns():

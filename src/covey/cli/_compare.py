@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from covey._number_words import quoted
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
@@ -162,13 +163,13 @@ def _show(
     if len(models) > 1:
         console.result(
             "",
-            f"Really worse than {best.name}: chance would make any of these {len(models) - 1} "
-            f"differences so large in fewer than {100 * _CHANCE:.0f} of 100 tables (Holm's "
-            "correction; the same rows were predicted by all).",
+            f"Really worse than {quoted(best.name)}: chance would make any of these differences "
+            f"so large in fewer than {100 * _CHANCE:.0f} of 100 tables (Holm's correction; the "
+            "same rows were predicted by all).",
         )
         as_good = [one.name for one in models[1:] if not worse[one.name]]
         if as_good:
-            console.result(f"As good, as far as these rows tell: {', '.join(as_good)}.")
+            console.result(f"As good, as far as these rows tell: {'; '.join(as_good)}.")
     console.emit(
         target=problem.target,
         rows=len(held_out.y),

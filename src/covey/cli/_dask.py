@@ -115,7 +115,7 @@ def fitted_on_blocks(
         model = table.fit(learner, _ALL, files[1])[0]
         known = table.known[_ALL].preparation
         names = known.feature_names_in_.tolist()
-        model._put_behind(known.preparation_, names, known._seen_columns)
+        model._columns.put_behind(known.preparation_, names, known._seen_columns)
         step("", 1)
     return problem, Judged(model, held_out, held_out.how), rows, n_rows
 

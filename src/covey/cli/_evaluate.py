@@ -86,8 +86,7 @@ def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
 class Trial:
     """Models of a problem that are judged on the same rows held out.
 
-    A part of the rows is prepared once for all models. Parts of a short table are kept, so that
-    simple models can be judged before others; of a longer one there is no room for two.
+    A part of the rows is prepared once for all models of a run.
 
     ``step`` is called with a text before each fit and with 1 after it. Where ``failures`` is
     given, it takes the messages of models that fail, which are then left out; by default a
@@ -112,8 +111,6 @@ class Trial:
         # Folds by groups, or forward in time, are of all rows.
         self._few = few if problem.groups is None and problem.times is None else ()
         self.step = step
-        self.keeps_parts = len(problem.y) <= _MOST_ROWS_TO_CROSS_VALIDATE
-        self._parts: dict[int, tuple[PreparedRows, Any]] = {}
         self._classes = None if problem.regression else np.unique(problem.y)
         self.found: dict[str, list[Predicted]] = {}
 
@@ -131,7 +128,10 @@ class Trial:
         """
         leader, n_parts, left = next(iter(estimators)), len(self.splits), ""
         self.found.update({name: [] for name in estimators})
-        for number in range(n_parts):
+        problem = self.problem
+        for number, (train, test) in enumerate(self.splits):
+            prepared = PreparedRows(problem, train, self.seed)
+            held_out = with_floats(problem.table.iloc[test], problem.kinds, problem.formats)
             if expected is not None:
                 seconds = expected * (n_parts - number)
                 left = f"about {seconds / 60:.0f} min" if seconds > 100 else f"{seconds:.0f} s"
@@ -142,31 +142,19 @@ class Trial:
                 self.step(f"{name}, held-out part {number + 1} of {n_parts}{left}")
                 checkpoint = checkpoints[number] if checkpoints and name == leader else None
                 try:
-                    self.found[name].append(self._fitted(number, name, estimator, checkpoint))
+                    found = self._fitted(prepared, held_out, name, estimator, checkpoint)
+                    self.found[name].append(found)
                 except Exception as error:
                     # Models of others may raise anything.
                     if self.failures is None:
                         raise
                     self.failures[name] = (str(error) or type(error).__name__).splitlines()[0]
                 self.step("", 1)
-        if not self.keeps_parts:
-            self._parts.clear()
 
-    def _part(self, number: int) -> tuple[PreparedRows, Any]:
-        """The rows to fit on, and the numbers of those that are held out."""
-        if number not in self._parts:
-            if not self.keeps_parts:
-                self._parts.clear()
-            train, test = self.splits[number]
-            prepared = PreparedRows(self.problem, train, self.seed)
-            problem = self.problem
-            held_out = with_floats(problem.table.iloc[test], problem.kinds, problem.formats)
-            self._parts[number] = prepared, held_out
-        return self._parts[number]
-
-    def _fitted(self, number: int, name: str, estimator: Any, checkpoint: str | None) -> Predicted:
-        """What a model that is fitted without a part of the rows predicts of it."""
-        prepared, held_out = self._part(number)
+    def _fitted(
+        self, prepared: PreparedRows, held_out: Any, name: str, estimator: Any, file: str | None
+    ) -> Predicted:
+        """What a model that is fitted to some rows predicts of those that are held out."""
         if name in self._few and len(prepared.rows) > _MOST_ROWS_TO_COMPARE:
             # With n rows the log-loss of p coefficients is about p / (2 n) above the best, so that
             # a comparison with 40,000 is fair to the third digit.
@@ -174,7 +162,7 @@ class Trial:
             rows = prepared.rows[np.sort(drawn[:_MOST_ROWS_TO_COMPARE])]
             prepared = PreparedRows(self.problem, rows, self.seed)
         started = time.perf_counter()
-        model = prepared.fit(estimator, checkpoint)
+        model = prepared.fit(estimator, file)
         seconds = time.perf_counter() - started
         self._on_fitted(name, model)
         knows = self.problem.regression or hasattr(model, "predict_proba")
@@ -333,13 +321,15 @@ def fitted_and_judged(
     than. A fit with checkpoints (``files``) is not kept if it is stopped: it goes on later.
     """
     n_rows = len(problem.y)
+    is_short = n_rows <= _MOST_ROWS_TO_CROSS_VALIDATE
     own = {name: learner} if full is None else {name: learner, FULL: full}
     n_fits = (len(own) + len(rivals)) * len(splits) + 1
     with console.progress(n_fits, "preparing") as step:
         trial = Trial(problem, splits, seed, step=step, few=rivals)
-        if trial.keeps_parts:
+        # Of a long table, whose parts take time to read, all models are fitted in one pass.
+        if is_short:
             trial.run(rivals)
-        first = trial.held_out() if trial.keeps_parts else first_look(problem, rivals, seed)
+        first = trial.held_out() if is_short else first_look(problem, rivals, seed)
         if first is not None:
             rare, what = first.rare is not None, "explained" if first.classes is None else "right"
             shown = [
@@ -355,7 +345,7 @@ def fitted_and_judged(
         model, stopped = _fitted(problem, learner, seed, files and files[-1])
         step("", 1)
         expected = time.perf_counter() - started
-        others = {} if trial.keeps_parts else rivals
+        others = {} if is_short else rivals
         try:
             if not stopped:
                 trial.run({**own, **others}, files, expected)

@@ -21,7 +21,9 @@ def show_answers(console: Console, one: Evaluation, verbose: bool = False) -> No
     for question, said in sentences.answers(one):
         if question == sentences.LOOKS_AT:
             # Shares stand below each other.
-            said = [f"{' ' * (5 - line.find('%') - 1)}{line}" for line in said]
+            said = [
+                f"{' ' * (4 - line.find('%')) if '%' in line[:5] else ''}{line}" for line in said
+            ]
         lines = [part for line in said for part in _wrapped(line, _LINE - _WIDTH)]
         for number, line in enumerate(lines):
             console.result(f"{question if not number else '':{_WIDTH}}{line}")

@@ -208,18 +208,17 @@ class Subjects:
     def sentence(self, target: str, regression: bool) -> str:
         """What is found, in both numbers, and what to do."""
         each = f"{len(self.rows) / self.n_subjects:,.0f} rows each"
-        names = listed(self.columns)
-        if len(self.columns) == 1 and not self.by_runs:
-            found = f"{names}: its {self.n_subjects:,} values repeat ({each})"
-            what, remedy = f"of one {names}", f"give --group {quote(self.columns[0])}"
-        elif self.by_runs:
+        names, remedy = listed(self.columns), f"give --group {quote('+'.join(self.columns))}"
+        if self.by_runs:
             found = f"{names} stay the same within {self.n_subjects:,} runs of rows ({each})"
             what = "of a run"
             remedy = "number the runs in a column of their own and give it to --group"
+        elif len(self.columns) == 1:
+            found = f"{names}: its {self.n_subjects:,} values repeat ({each})"
+            what = f"of one {names}"
         else:
             found = f"{names} take only {self.n_subjects:,} values together ({each})"
             what = "with one of these values"
-            remedy = f"give --group {quote('+'.join(self.columns))}"
 
         def right(share: float) -> str:
             return f"R2 {share:.2f}" if regression else f"{100 * share:.0f} % right"
@@ -266,23 +265,20 @@ def _joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def _by_columns(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[Subjects]:
     """Columns with which others, or the target, go together: those with the most others first."""
     rng = np.random.default_rng(0)
-    n_rows = len(problem.y)
-    rows = np.arange(n_rows)[:_MOST_ROWS_LOOKED_AT]
+    n_rows, some = len(problem.y), slice(_MOST_ROWS_LOOKED_AT)
     sizes = {name: int(code.max()) + 1 for name, code in codes.items()}
-    anchors = [name for name, size in sizes.items() if size >= _FEWEST_SUBJECTS]
-    anchors.sort(key=lambda name: -sizes[name])
-    names = sorted(codes, key=lambda name: -sizes[name])[:_MOST_COLUMNS]
-    target = np.unique(problem.y, return_inverse=True)[1]
+    names = sorted(codes, key=lambda name: -sizes[name])
+    anchors = [name for name in names if sizes[name] >= _FEWEST_SUBJECTS][:_MOST_ANCHORS]
+    others = {name: codes[name][some] for name in names[:_MOST_COLUMNS]}
+    target = np.unique(problem.y, return_inverse=True)[1][some]
     goes: dict[str, list[str]] = {}
     decides: dict[str, bool] = {}
-    for anchor in anchors[:_MOST_ANCHORS]:
-        own = codes[anchor][rows]
-        goes[anchor] = [
-            name for name in names if name != anchor and _goes_with(own, codes[name][rows], rng)
-        ]
-        decides[anchor] = _goes_with(own, target[rows], rng)
-        if not (goes[anchor] or decides[anchor] or _ID.search(anchor)):
-            del goes[anchor]
+    for anchor in anchors:
+        own = codes[anchor][some]
+        with_it = [n for n, code in others.items() if n != anchor and _goes_with(own, code, rng)]
+        decides[anchor] = _goes_with(own, target, rng)
+        if with_it or decides[anchor] or _ID.search(anchor):
+            goes[anchor] = with_it
     seen: list[np.ndarray] = []
     order = sorted(goes, key=lambda name: (not decides[name], -len(goes[name]), -sizes[name]))
     for anchor in order:

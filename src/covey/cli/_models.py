@@ -38,7 +38,7 @@ def keep_evaluation(
     # Single rows of the table are no business of those who get the model.
     model.evaluation_ = evaluation.without_rows()
     formats = {name: form for name, form in problem.formats.items() if name in problem.kinds}
-    model._keep_formats(formats)
+    model._columns.keep_formats(formats)
     calibrate = getattr(model, "_calibrate_out_of_fold", None)
     if held_out is not None and calibrate is not None:
         # Sets, bounds and rows for a person are then by the same rows as the scores.

@@ -62,48 +62,33 @@ def selected_columns(
 
     from covey import SubsetEnsembleClassifier, SubsetEnsembleRegressor, SubsetSelector
     from covey.cli._fitting import PreparedRows, flock
+    from covey.selection import GROWTH
 
     prepared = PreparedRows(problem, np.arange(len(problem.y)), seed)
-    preparation, numbers = prepared.prepared
-    groups = {name: made for name, made in preparation.groups().items() if len(made) > 1}
     kind = SubsetEnsembleRegressor if problem.regression else SubsetEnsembleClassifier
-    # As the selector does by default, with columns that are flipped together.
-    grower = kind(
-        1,
-        flip_probability=0.05,
-        tol=-np.inf,
-        max_iter=150,
-        subset_penalty=0.003,
-        feature_groups=groups or None,
-    )
-    selector = SubsetSelector(
-        grower, select="smallest", level=level, n_resamples=n_resamples, random_state=seed
-    )
-    selector.fit(numbers, problem.y)
-    # What is made of one column flips together, but for parts that are constant and in no
-    # subset: the part kept most stands for it.
-    of = np.array(preparation.column_of_)
-    names = list(dict.fromkeys(preparation.column_of_))
-    frequency = selector.selection_frequency_
-    chief = [int(np.flatnonzero(of == name)[np.argmax(frequency[of == name])]) for name in names]
+    how = {"select": "smallest", "level": level, "n_resamples": n_resamples, "random_state": seed}
+    selector = SubsetSelector(kind(1, **GROWTH), categorical_features=problem.kinds, **how)
+    selector.fit(prepared.table, problem.y)
+    names = list(problem.kinds)
     model = prepared.fit(flock(problem, seed=seed))
-    counts = dict(zip(model.importance_.columns, model.importance_.share.tolist(), strict=True))
     columns = [
         {
             "column": name,
-            "counts": counts[name],
-            "selected": bool(selector.support_all_[of == name].any()),
-            "needed": bool(selector.support_smallest_[of == name].any()),
-            "p": float(selector.pvalues_[of == name].min()),
-            "score": float(selector.scores_[of == name].max()),
-            "frequency": float(frequency[part]),
-            "low": float(selector.frequency_interval_[part, 0]),
-            "high": float(selector.frequency_interval_[part, 1]),
+            "counts": counts,
+            "selected": bool(selector.support_all_[place]),
+            "needed": bool(selector.support_smallest_[place]),
+            "p": float(selector.pvalues_[place]),
+            "score": float(selector.scores_[place]),
+            "frequency": float(selector.selection_frequency_[place]),
+            "low": float(selector.frequency_interval_[place, 0]),
+            "high": float(selector.frequency_interval_[place, 1]),
         }
-        for name, part in zip(names, chief, strict=True)
+        for place, (name, counts) in enumerate(
+            zip(names, model.importance_.share.tolist(), strict=True)
+        )
     ]
     columns.sort(key=lambda one: (-one["counts"], -one["score"], -one["frequency"]))
-    together = selector.co_selection_[np.ix_(chief, chief)]
+    together = selector.co_selection_
     first, second = np.triu_indices(len(names), 1)
     order = np.argsort(-together[first, second], kind="stable")[:n_pairs]
     pairs = [
@@ -113,14 +98,15 @@ def selected_columns(
         }
         for pair in order
     ]
-    column_of = dict(zip(numbers.columns, preparation.column_of_, strict=True))
-    twins = [list(dict.fromkeys(column_of[one] for one in group)) for group in selector.twins_]
-    needed = np.argsort(selector.ranking_[chief], kind="stable")
     stability = float(selector.stability_)
     return {
         "columns": columns,
-        "smallest": [names[one] for one in needed if selector.support_smallest_[chief[one]]],
-        "twins": twins,
+        "smallest": [
+            names[place]
+            for place in np.argsort(selector.ranking_, kind="stable")
+            if selector.support_smallest_[place]
+        ],
+        "twins": [list(group) for group in selector.twins_],
         "pairs": pairs,
         "stability": None if np.isnan(stability) else stability,
     }

@@ -392,7 +392,7 @@ class DaskRows:
         """The weighted loss of the constant 0."""
         return float(self._blocks.sum(TableBlock.target_loss, loss)[0][0])
 
-    def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> LinearErrors:
+    def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> BlockErrors:
         """The errors of a linear model of the standardized y, penalized a little."""
         # Not those of a search that may have begun.
         self._standardize(LINEAR, mean, scale, np.ones(self.n_features, dtype=bool))
@@ -409,7 +409,7 @@ class DaskRows:
         theta, intercept, _, _ = objective.unpack(found.x)
         coef = theta[0, 0] / scale
         self._blocks.broadcast(TableBlock.compare_errors, coef, intercept[0, 0] - coef @ mean)
-        return LinearErrors(self)
+        return BlockErrors(self)
 
 
 def check_possible(estimator: Any, groups: Any) -> None:
@@ -447,7 +447,7 @@ def check_possible(estimator: Any, groups: Any) -> None:
         )
 
 
-class LinearErrors:
+class BlockErrors:
     """The absolute errors of a linear model, which the blocks hold."""
 
     def __init__(self, rows: DaskRows) -> None:

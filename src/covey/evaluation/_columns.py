@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # How many columns have a curve, and how many bins show where their rows are.
 _MOST_EFFECTS, _BINS = 5, 24
 # The rate of the data is shown where there are so many rows.
-_FEWEST_SHOWN = 10
+_FEWEST_SHOWN, _ROWS_A_BIN = 10, 15
 # How many columns are searched for parts with more errors, and how many categories of each.
 _MOST_SEARCHED, _MOST_NAMED, _MOST_PARTS = 20, 12, 3
 # A part is worth a sentence if it has so many of the rows, and this share of them at least.
@@ -173,7 +173,8 @@ def _effect(
     y = said = None
     if held_out is not None and len(held_out.y) == table.n_rows:
         y, said = held_out.y, held_out.predictions
-    found = column_effect(model, table.X, position, y, predicted=said)
+    bins = int(np.clip(table.n_rows // _ROWS_A_BIN, 4, 20))
+    found = column_effect(model, table.X, position, y, bins=bins, predicted=said)
     if found is None:
         return None, []
     what, at, kind = _output(found, held_out), found.points, found.kind

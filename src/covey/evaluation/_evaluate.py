@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from covey._decisions import decided
-from covey._intervals import Interval, mean_interval_from_sums, proportion_interval
+from covey._intervals import Interval, proportion_interval
 from covey.evaluation import _errors
 from covey.evaluation._columns import Table, columns, worst_parts
 from covey.evaluation._held_out import HeldOut, Predicted, plain_label, verdict
 from covey.evaluation._inputs import check_inputs, checked_row_names
 from covey.evaluation._members import members
 from covey.evaluation._record import Evaluation, Readable, Remark, Score
+from covey.inspection._ranking import _mean_cost
 
 SIMPLEST = {"classes": "commonest class", "numbers": "the mean"}
 
@@ -226,20 +227,15 @@ def by_own_rows(model: Any) -> Evaluation:
     if known is None:
         return found
     n = round(float(known.weight.sum()))
-
-    def mean(values: np.ndarray) -> Interval:
-        value = float(values @ known.weight / n)
-        return mean_interval_from_sums(value, float((values - value) ** 2 @ known.weight), n, n)
-
     if classes is None:
-        measures = {"mae": mean(np.abs(known.error))}
+        measures = {"mae": _mean_cost(np.abs(known.error), known.weight, None)}
     else:
         codes = decided(model, known.probabilities)
         n_right = float(known.weight[codes == known.label].sum())
         right = proportion_interval(min(round(n_right), n), n)._replace(value=n_right / n)
         of_truth = known.probabilities[np.arange(len(codes)), known.label]
         losses = -np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0))
-        measures = {"accuracy": right, "log_loss": mean(losses)}
+        measures = {"accuracy": right, "log_loss": _mean_cost(losses, known.weight, None)}
     given = known.source == "given rows"
     how = "rows that the model was not fitted on"
     if not given:

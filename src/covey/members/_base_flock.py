@@ -25,7 +25,7 @@ from covey._core.losses import ValueLoss
 from covey._core.quantiles import effective_weights
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
-from covey._state import Array, Flags, Labels, Number, OrAbsent, Record, Where, Whole
+from covey._state import Array, Flags, Labels, Number, OrAbsent, OrNone, Record, Where, Whole
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
 from covey.fusers import Predictions
 from covey.members._calibrated import (
@@ -36,17 +36,16 @@ from covey.members._calibrated import (
     SetCalibration,
 )
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
-from covey.members._flock_summary import Origins
+from covey.members._flock_columns import FlockColumns
 from covey.members._importance import MOST_KEPT, TrainingSample
 from covey.members._linear_model import LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
-from covey.members._prepared_features import PreparedFeatures
 from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import CLASSES, NUMBERS, Classes, Numbers
 from covey.tables._checked import checked_rows
 from covey.tables._columns import feature_names
-from covey.tables._preparation import nothing_varies
+from covey.tables._preparation import Preparation, nothing_varies
 from covey.tables._seen_columns import seen_means
 
 # So many features have pairs that Newton's steps can keep a matrix of.
@@ -77,13 +76,15 @@ class _OfModel:
         raise AttributeError(f"{self._name} is a part of model_, which is replaced as a whole.")
 
 
-class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
+class Flock(CallbackSupportMixin, Ensemble):
     """An ensemble of members on feature subsets, for classes or for values.
 
     What it predicts by is its ``model_``, a `LinearModel` or a `MixedModel`. What depends on the
     target is asked of ``_target``; ``_finder`` finds the members, `Growing` or `Searching`.
     """
 
+    # What becomes of gaps and categories.
+    preparation_: OrNone(Record(Preparation, "F D")) = None
     _seed: Whole(0, 2**31)
     classes_: Where("_classifies", Labels("C", 2))
     y_center_: Where("_regresses", Number())
@@ -121,6 +122,10 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
 
     def _restored(self) -> None:
         self._finder(self).restored()
+
+    @property
+    def _columns(self) -> FlockColumns:
+        return FlockColumns(self)
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -176,7 +181,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             finder.journal = self._open_journal(rows)
             if isinstance(rows, InMemoryRows):
                 self._keep_seen(rows.table, rows.weight, rows.reading)
-            rows = self._prepared(rows, continued)
+            rows = self._columns.prepared(rows, continued)
             self._target.standardize(self, rows, continued)
             self._keep_ranges(rows, continued)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
@@ -392,7 +397,7 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         LogisticRegression()
         """
         self.collapse()
-        self._check_numbers_alone()
+        self._columns.check_numbers_alone()
         model = self._target.plain_model(self)
         # Copies: what is done to one model is not done to the other.
         model.coef_, model.intercept_ = np.copy(self.coef_), np.copy(self.intercept_)[()]
@@ -542,23 +547,10 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
             Trees are tried out like the others: what a path adds at each split depends on the
             order in which a tree asks.
         """
-        decided = self._explain(X, top, max_members=max_members)
-        return self._with_reasons(X, decided, top, background)
-
-    def _explain(
-        self,
-        X: Any,
-        top: int,
-        names: ArrayLike | None = None,
-        shares: np.ndarray | None = None,
-        max_members: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """Return records of `explain`; features count by their shares (n_features, n_names)."""
         check_number(top, "top", low=1, whole=True)
-        X = self._check_rows(X)
-        names, shares = self._named_shares(names, shares)
-        how = {"top": top, "names": names, "shares": shares, "max_members": max_members}
-        return self.model_.decisions(self, X, **how)
+        rows = self._check_rows(X)
+        decided = self.model_.decisions(self, rows, top=top, max_members=max_members)
+        return self._with_reasons(X, decided, top, background)
 
     # -- how far off -----------------------------------------------------------------------
 
@@ -786,20 +778,12 @@ class Flock(CallbackSupportMixin, PreparedFeatures, Ensemble):
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
         """
         check_is_fitted(self, "fuser_")
-        return self._summary()
-
-    def _summary(self, origins: Origins | None = None) -> str:
-        """Return the summary, by the columns of a table that features are made of, if known."""
-        return self.model_.summary(self, origins=origins)
+        return self.model_.summary(self)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the estimator, and the flock once it is fitted."""
         html = estimator_html_repr(self)
-        return html + self._table() if hasattr(self, "fuser_") else html
-
-    def _table(self, origins: Origins | None = None) -> str:
-        """Return the members as an HTML table, by the columns of a table, if these are known."""
-        return self.model_.table(self, origins)
+        return html + self.model_.table(self) if hasattr(self, "fuser_") else html
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -15,7 +15,14 @@ from covey._blocks import take_rows
 from covey._core.blocks import in_order
 from covey._models import fit_member, fit_on_rows, weight_parameters
 from covey.members._linear_search import Progress, is_interactive
-from covey.members._member_kinds import LINEAR, Table, as_given, made, member_prediction, suits
+from covey.members._member_kinds import (
+    LINEAR,
+    TableFacts,
+    as_given,
+    made,
+    member_prediction,
+    suits,
+)
 from covey.members._mixing import Clock, Library
 from covey.members._rows_in_memory import InMemoryRows
 
@@ -29,7 +36,7 @@ class _OutOfTimeError(Exception):
     """The time of a fit is over while a candidate is compared."""
 
 
-class Comparison:
+class KindComparison:
     """Compares the members that a flock may have beside linear ones, and fits those it keeps.
 
     ``library`` has the folds, and the linear members if there are any.
@@ -46,7 +53,7 @@ class Comparison:
         # Once: to look for the libraries takes longer than the fit of a small model.
         self._threads = ThreadpoolController()
 
-    def run(self, wanted: dict[str, Any], table: Table, *, as_far_as_they_suit: bool) -> None:
+    def run(self, wanted: dict[str, Any], table: TableFacts, *, as_far_as_they_suit: bool) -> None:
         """Add to the library what is wanted; with ``as_far_as_they_suit`` what cannot is not."""
         library, journal = self._library, self._clock.journal
         suited = [

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from covey._core.basis import Basis
-from covey._plain_words import plain_words
 from covey.fusers import Gate
 from covey.fusers._gate import GatedGroups
 
@@ -122,45 +121,19 @@ class ColumnEffects:
         return curve
 
 
-@dataclass(frozen=True)
-class Origins:
-    """The columns of a table that a flock's features are made of."""
-
-    names: list[str]  # of the table's columns
-    of: np.ndarray  # (n_features,), the column that each feature is made of
-
-    def used(self, features: np.ndarray) -> np.ndarray:
-        """Which columns (..., n_columns) are in use, given which features (..., D) are."""
-        found = np.zeros((*features.shape[:-1], len(self.names)), dtype=bool)
-        for place, column in enumerate(self.of):
-            found[..., column] |= features[..., place]
-        return found
-
-
-def flock_summary(
-    flock: Any, width: int = WIDTH, height: int = HEIGHT, origins: Origins | None = None
-) -> Summary:
-    """The text of ``flock.summary()``, of at most so many lines of so many characters.
-
-    With ``origins`` it counts and groups by the columns of a table.
-    """
-    names, weights = flock._column_names(), _weights(flock)
+def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summary:
+    """Return the text of ``flock.summary()``, of at most so many lines of so many characters."""
+    names, weights, model = flock._columns.names(), _weights(flock), flock.model_
     made_of = _made_of(flock)
-    if origins is not None:
-        names = [plain_words(name) for name in names]
-        made_of = origins.of if made_of is None else origins.of[made_of]
-    model = flock.model_
     effects = ColumnEffects(*model.scaled_basis, names, made_of)
     contrast, asked = model.contrast(flock), _conditions(flock, names, made_of)
-    support = flock.support_ if origins is None else origins.used(flock.support_)
-    noun = "feature" if origins is None else "column"
     shown: dict[int, list[str]] = {}
-    needs = [] if origins is not None else needed_most(flock)
+    needs = needed_most(flock)
     room = height - 2 - len(needs)
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
         head = f"{k + 1:>{len(str(len(weights)))}}  {100 * weights[k]:3.0f} %  "
-        n_used = _counted(int(support[k].sum()), noun)
+        n_used = _counted(int(flock.support_[k].sum()), "feature")
         lines = _member_lines(head, flock, n_used, moving, asked[k], width)
         room -= len(lines)
         # One line is for the members that do not fit on the screen.
@@ -168,8 +141,8 @@ def flock_summary(
             break
         shown[int(k)] = lines
     what = "which class gains" if flock._classifies else "what y does"
-    legend = f"member, weight, {noun}s ({what} with more of each), where it is asked:"
-    text = [_counts(flock, origins), *needs, legend]
+    legend = f"member, weight, features ({what} with more of each), where it is asked:"
+    text = [_counts(flock), *needs, legend]
     text += [line for k in sorted(shown) for line in shown[k]]
     if len(shown) < len(weights):
         rest = 100 * (1 - weights[list(shown)].sum() / weights.sum())
@@ -237,9 +210,9 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def _counts(flock: Any, origins: Origins | None) -> str:
+def _counts(flock: Any) -> str:
     """How much there is to read."""
-    used, noun = flock.support_.any(axis=0), "feature"
+    used = flock.support_.any(axis=0)
     n_terms = getattr(flock, "n_terms_", None)
     groups = ""
     if n_terms is None:
@@ -251,11 +224,9 @@ def _counts(flock: Any, origins: Origins | None) -> str:
     else:
         used = used | flock.gate_support_.any(axis=0)
         groups = f" in {_counted(len(flock.group_weights_), 'group')}"
-    if origins is not None:
-        used, noun = origins.used(used), "column"
     return (
         f"{type(flock).__name__}: {_counted(flock.n_estimators_, 'member')}{groups}, "
-        f"{_counted(n_terms, 'term')}, {int(used.sum())} of {_counted(len(used), noun)}"
+        f"{_counted(n_terms, 'term')}, {int(used.sum())} of {_counted(len(used), 'feature')}"
     )
 
 

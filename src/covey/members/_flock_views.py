@@ -13,7 +13,6 @@ from scipy.sparse import csr_array
 from covey._core.basis import Basis
 from covey._core.inspection.fusion_loss import divergences, gate_shares
 from covey.fusers import Predictions
-from covey.members._flock_summary import Origins
 from covey.tables._columns import feature_names
 
 # A member with less weight than this is left out of an explanation.
@@ -30,30 +29,20 @@ CONSTANT = "(constant)"
 
 
 def decisions(
-    flock: Any,
-    X: Any,
-    *,
-    top: int,
-    names: ArrayLike | None = None,
-    shares: np.ndarray | None = None,
-    max_members: int | None = None,
+    flock: Any, X: Any, *, top: int, max_members: int | None = None
 ) -> list[dict[str, Any]]:
-    """The records of a flock's ``explain`` for checked rows.
+    """Return the records of a flock's ``explain`` for checked rows.
 
-    The pushes of features are added up by ``names`` (M,), of which ``shares`` (D, M) are made; by
-    default by the features themselves. With ``max_members`` only so many members are named for
-    each row.
+    With ``max_members`` only so many members are named for each row.
     """
     rows = X.toarray() if hasattr(X, "toarray") else X
     columns = flock.basis_.rows(rows) - flock.model_.column_mean
     importance = flock._by_blocks(flock._importance, X)
     values = flock._by_blocks(flock._member_values, X)
     contrast, target = flock.model_.contrast(flock), flock._target
-    of_columns = feature_shares(flock.basis_)
-    if names is None:
-        names, shares = feature_names(flock), of_columns
-    else:
-        shares = of_columns @ shares
+    names, shares = feature_names(flock), feature_shares(flock.basis_)
+    if flock.preparation_ is not None:
+        shares = shares @ flock._columns.shares()
     strongest = _strongest(flock, names, shares)
     records = [
         {**target.decided(flock, fused), "members": []}
@@ -146,21 +135,17 @@ def feature_shares(basis: Basis) -> Any:
     )
 
 
-def flock_table(flock: Any, origins: Origins | None = None) -> str:
+def flock_table(flock: Any) -> str:
     """The members as an HTML table: their group, mean importance, features, the heaviest."""
     names = feature_names(flock)
     sizes = np.abs(flock.model_.contrast(flock)).mean(axis=1) * flock.model_.column_scale
-    made_of, supports, noun = flock.preparation_, flock.support_, "features"
-    if origins is not None:
-        names, supports, noun = origins.names, origins.used(supports), "columns"
+    made_of = flock.preparation_
     # Only a search makes more than one group.
     groups = getattr(flock, "group_of_", np.zeros(len(sizes), dtype=int))
     rows = []
-    for number, (size, support) in enumerate(zip(sizes, supports, strict=True)):
+    for number, (size, support) in enumerate(zip(sizes, flock.support_, strict=True)):
         size = flock.basis_.on_features(size)
         size = size if made_of is None else size @ made_of.shares()
-        if origins is not None:
-            size = np.bincount(origins.of, weights=size, minlength=len(names))
         heavy = np.argsort(-size, kind="stable")
         top = ", ".join(names[which] for which in heavy[:_TOP_FEATURES] if support[which])
         cells = [
@@ -171,7 +156,7 @@ def flock_table(flock: Any, origins: Origins | None = None) -> str:
             top,
         ]
         rows.append(cells)
-    heads = ("member", "group", "weight", noun, "the heaviest")
+    heads = ("member", "group", "weight", "features", "the heaviest")
     return html_table(flock, f"{flock.n_estimators_} members", heads, rows)
 
 

@@ -54,9 +54,10 @@ class Growing:
     def restored(self) -> None:
         """Refuse a flock of a file whose parts do not fit each other."""
         flock, model = self._flock, self._flock.model_
-        refuse("mean", "is missing.", hasattr(flock, "mean_") and hasattr(flock, "scale_"))
-        flock._check_width("mean", len(flock.mean_))
-        flock._check_width("basis", model.basis.n_features)
+        for name in ("_usable", "mean_", "scale_", "_means"):
+            refuse(name.strip("_"), "is missing.", hasattr(flock, name))
+        flock._columns.check_width("mean", len(flock.mean_))
+        flock._columns.check_width("basis", model.basis.n_features)
         kind = AccuracyHistory if flock._classifies else LossHistory
         own = all(isinstance(one.history, kind | None) for one in flock._grown)
         refuse("grown", "has histories of another target.", own)
@@ -181,7 +182,7 @@ class Growing:
             self.settings(),
             flip_probability=float(flock.flip_probability),
             seed=flock._seed,
-            unit_of_feature=flock._units(),
+            unit_of_feature=flock._columns.units(),
             journal=self.journal,
         )
         for member in flock._grown:

@@ -15,7 +15,7 @@ Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutRows:
     """The folds by which models are compared: numbers of rows to fit on, and of rows held out.
 
     ``weight`` (n_rows,) is how much each row of the table counts; of a long table only some rows
@@ -27,7 +27,7 @@ class HeldOut:
     n_repeats: int = 1  # how often folds were drawn
 
     @classmethod
-    def of(cls, on_folds: OnFolds, weight: np.ndarray) -> HeldOut:
+    def of(cls, on_folds: OnFolds, weight: np.ndarray) -> HeldOutRows:
         """The folds of a search in rows of these weights."""
         if on_folds.sample is not None:
             numbers, counted = on_folds.sample
@@ -36,7 +36,7 @@ class HeldOut:
         return cls.counted(on_folds.folds, weight)
 
     @classmethod
-    def counted(cls, folds: Folds, weight: np.ndarray) -> HeldOut:
+    def counted(cls, folds: Folds, weight: np.ndarray) -> HeldOutRows:
         """Folds without the rows that have no weight."""
         return cls([tuple(rows[weight[rows] > 0] for rows in fold) for fold in folds], weight)
 

@@ -22,7 +22,7 @@ from covey.inspection._importance import (
     most_used,
     sampled_rows,
 )
-from covey.members._held_out import HeldOut
+from covey.members._held_out import HeldOutRows
 from covey.members._member_kinds import LINEAR, as_given, member_prediction
 from covey.tables._columns import feature_names, flip_units
 
@@ -107,7 +107,7 @@ class WeightedAnswers:
 
 
 def importance_on_folds(
-    flock: Any, rows: Any, held_out: HeldOut, models: dict[str, list[Any]], weights: np.ndarray
+    flock: Any, rows: Any, held_out: HeldOutRows, models: dict[str, list[Any]], weights: np.ndarray
 ) -> Importance:
     """The importance of columns by models that were fitted without the rows of a fold.
 

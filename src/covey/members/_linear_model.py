@@ -62,14 +62,14 @@ class LinearModel:
         coef, intercept = flock._target.in_units(flock, coef, intercept)
         names = getattr(flock, "feature_names_in_", None)
         if flock.preparation_ is not None:
-            names = np.array(flock._column_names(), dtype=object)
+            names = np.array(flock._columns.names(), dtype=object)
         check_coefficients(coef, basis.feature, names)
         return cls(
             basis=basis,
             # As files hold them: products of other layouts differ in their last bit.
             coef=np.ascontiguousarray(coef),
             intercept=intercept,
-            support=flock._on_features(support),
+            support=flock._columns.on_features(support),
             history=[{} if past is None else vars(past).copy() for past in history],
             means=None,
             **more,
@@ -196,7 +196,7 @@ class GatedModel(LinearModel):
             sizes=np.array(found.sizes),
             group_weights=found.weights,
             gate_coef=np.ascontiguousarray(found.gate_coef),
-            gate_support=flock._on_features(found.gate_support),
+            gate_support=flock._columns.on_features(found.gate_support),
         )
 
     @property

@@ -26,7 +26,7 @@ from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
 from covey.fusers._gate import GatedGroups
 from covey.members._calibrated import OUT_OF_FOLD
-from covey.members._held_out import HeldOut
+from covey.members._held_out import HeldOutRows
 from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
 from covey.members._rows_in_memory import InMemoryRows
@@ -53,7 +53,7 @@ _STARTS: dict[str, Any] = {
 class FoundOnFolds:
     """What is known of rows held out: what was predicted of them, and the flock of each fold."""
 
-    held_out: HeldOut
+    held_out: HeldOutRows
     predicted: np.ndarray
     flocks: list[FoundFlock]
 
@@ -98,7 +98,7 @@ class LinearSearch:
             flock.mean_[kept],
             flock.scale_[kept],
             flock._usable[kept],
-            flock._units()[kept],
+            flock._columns.units()[kept],
             grouped=flock.feature_groups is not None,
             **self._made_of(kept),
             seen=None if flock._classifies else flock._ranges[:, kept],
@@ -148,7 +148,7 @@ class LinearSearch:
     def _on_folds(self, on_folds: OnFolds) -> FoundOnFolds:
         """Predict the rows that each fold holds out by the flock that was fitted without them."""
         flock, rows = self._flock, self._rows
-        held_out = HeldOut.of(on_folds, rows.weight)
+        held_out = HeldOutRows.of(on_folds, rows.weight)
 
         def predicted_by(flocks: list[FoundFlock]) -> np.ndarray:
             tests = (test for _, test in held_out.folds)
@@ -185,7 +185,7 @@ class LinearSearch:
         """Return what a person is willing to read; refuse what nothing can keep to."""
         flock = self._flock
         columns = features.columns()
-        most = n_features = flock._n_usable()  # constant columns are no features
+        most = n_features = flock._columns.n_usable()  # constant columns are no features
         if isinstance(flock.max_features, Integral):
             most = min(n_features, int(flock.max_features))
         elif flock.max_features is not None:
@@ -289,7 +289,9 @@ def rung_folds(flock: Any, rows: InMemoryRows, journal: Any) -> Any:
     return None
 
 
-def calibration(flock: Any, rows: InMemoryRows, held_out: HeldOut, predicted: np.ndarray) -> Any:
+def calibration(
+    flock: Any, rows: InMemoryRows, held_out: HeldOutRows, predicted: np.ndarray
+) -> Any:
     """Return the scores of training rows, as they were predicted by models without them.
 
     Where a row was held out several times, each time counts for a part of it: a mean of what

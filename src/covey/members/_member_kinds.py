@@ -46,7 +46,7 @@ _FARTHEST = 1e30
 
 
 @dataclass(frozen=True)
-class Table:
+class TableFacts:
     """What a kind must know of the table that it is fitted to."""
 
     n_rows: int
@@ -66,19 +66,19 @@ class Table:
         return self.y_scale is not None
 
 
-def _boosting(table: Table) -> Any:
+def _boosting(table: TableFacts) -> Any:
     how: dict[str, Any] = {"max_iter": 100, "max_leaf_nodes": 15, "max_features": 0.6}
     if table.n_rows >= _MANY_ROWS and table.n_smallest >= _ENOUGH_OF_CLASS:
         return _boosted(table, **how | {"max_iter": 500}, early_stopping=True)
     return _boosted(table, **how, early_stopping=False)
 
 
-def _boosting_small(table: Table) -> Any:
+def _boosting_small(table: TableFacts) -> Any:
     how = {"max_leaf_nodes": 8, "max_features": 0.5, "min_samples_leaf": 10}
     return _boosted(table, max_iter=150, l2_regularization=1.0, early_stopping=False, **how)
 
 
-def _boosted(table: Table, **how: Any) -> Any:
+def _boosted(table: TableFacts, **how: Any) -> Any:
     how |= {"learning_rate": 0.05, "random_state": table.seed}
     if not table.is_numeric:
         return HistGradientBoostingClassifier(**how)
@@ -88,12 +88,12 @@ def _boosted(table: Table, **how: Any) -> Any:
     return HistGradientBoostingRegressor(**how, loss=loss)
 
 
-def _extra_trees(table: Table) -> Any:
+def _extra_trees(table: TableFacts) -> Any:
     kind = ExtraTreesRegressor if table.is_numeric else ExtraTreesClassifier
     return kind(_N_TREES, random_state=table.seed)
 
 
-def _svm(table: Table, C: float = 10.0) -> Any:
+def _svm(table: TableFacts, C: float = 10.0) -> Any:
     if not table.is_numeric:
         # The scaler outside: weights would not reach a machine in a pipeline.
         machine = CalibratedClassifierCV(requesting_weights(SVC(C=C)), ensemble=False, cv=3)
@@ -105,19 +105,19 @@ def _svm(table: Table, C: float = 10.0) -> Any:
     return make_pipeline(_scaler(table), requesting_weights(machine))
 
 
-def _neighbors(table: Table, most: int = 25) -> Any:
+def _neighbors(table: TableFacts, most: int = 25) -> Any:
     kind = KNeighborsRegressor if table.is_numeric else KNeighborsClassifier
     # A fold of a small table has fewer rows than the table.
     n_neighbors = max(1, min(most, table.n_rows // 4, table.n_fitted))
     return make_pipeline(_scaler(table), kind(n_neighbors, weights="distance"))
 
 
-def _scaler(table: Table) -> StandardScaler:
+def _scaler(table: TableFacts) -> StandardScaler:
     # Weights are for what comes after it, as where no metadata is routed.
     return requesting_weights(StandardScaler(with_mean=not table.is_sparse), False)
 
 
-_MAKE: dict[str, Callable[[Table], Any]] = {
+_MAKE: dict[str, Callable[[TableFacts], Any]] = {
     "boosting": _boosting,
     "boosting_small": _boosting_small,
     "extra_trees": _extra_trees,
@@ -129,7 +129,7 @@ _MAKE: dict[str, Callable[[Table], Any]] = {
 KINDS: tuple[str, ...] = (LINEAR, *_MAKE)
 
 
-def suits(kind: str, table: Table) -> bool:
+def suits(kind: str, table: TableFacts) -> bool:
     """Return whether a kind is for such a table; "mixed" leaves those out that are not."""
     family = kind.partition("_")[0] if kind not in _MOST_ROWS else kind
     if table.n_rows > _MOST_ROWS.get(family, table.n_rows):
@@ -146,12 +146,12 @@ def suits(kind: str, table: Table) -> bool:
     return not (table.is_numeric and table.loss == "quantile")
 
 
-def _within_reach(table: Table) -> bool:
+def _within_reach(table: TableFacts) -> bool:
     """Return whether the numbers to predict are of a size that machines can compute with."""
     return not table.is_numeric or _SMALLEST < table.y_scale < _LARGEST
 
 
-def check_kind(kind: Any, table: Table) -> None:
+def check_kind(kind: Any, table: TableFacts) -> None:
     """Refuse a kind that was asked for and cannot be fitted to such a table."""
     family = kind.partition("_")[0] if isinstance(kind, str) else None
     if family == "boosting" and table.is_sparse:
@@ -169,7 +169,7 @@ def check_kind(kind: Any, table: Table) -> None:
         )
 
 
-def made(kind: Any, table: Table) -> Any:
+def made(kind: Any, table: TableFacts) -> Any:
     """Return a model of a kind, or a copy of one that a user gave; not fitted.
 
     What draws at random, and has no seed of its own, is given the flock's.
@@ -196,7 +196,7 @@ def as_given(flock: Any, X: Any, name: str) -> Any:
         return _clipped(X)
     if not hasattr(flock, "feature_names_in_") or hasattr(X, "tocsr"):
         return X
-    names = flock._column_names()
+    names = flock._columns.names()
     try:
         import pandas as pd
     except ModuleNotFoundError:

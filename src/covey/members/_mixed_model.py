@@ -66,10 +66,10 @@ class MixedModel:
 
     def check(self, flock: Any) -> None:
         """Refuse a member of a file that is given other columns, or predicts other classes."""
-        flock._check_width("typical", len(self.typical))
+        flock._columns.check_width("typical", len(self.typical))
         for name, member in self.members.items():
             if name != LINEAR:
-                check_member(flock, member, len(self.typical), flock._column_names())
+                check_member(flock, member, len(self.typical), flock._columns.names())
                 continue
             linear = type(member) is type(flock)
             linear = linear and isinstance(getattr(member, "model_", None), LinearModel)

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
 from covey.members._flock_summary import (
     HEIGHT,
     WIDTH,
-    Origins,
     Summary,
     flock_summary,
     needed_most,
@@ -37,15 +35,9 @@ _LONGEST_NAME, _FEWEST_LINES = 30, 4
 
 
 def mixed_decisions(
-    flock: Any,
-    X: Any,
-    *,
-    top: int,
-    names: ArrayLike | None,
-    shares: np.ndarray | None,
-    max_members: int | None,
+    flock: Any, X: Any, *, top: int, max_members: int | None
 ) -> list[dict[str, Any]]:
-    """The records of ``explain`` for checked rows; see `decisions`."""
+    """Return the records of ``explain`` for checked rows; see `decisions`."""
     X = X.toarray() if hasattr(X, "toarray") else X
     records = [
         {**flock._target.decided(flock, fused), "members": []}
@@ -56,7 +48,7 @@ def mixed_decisions(
         of_kind = {"member": number + 1, "kind": name}
         if name == LINEAR:
             linear = flock.named_estimators_[LINEAR]
-            found = decisions(linear, X, top=top, names=names, shares=shares)
+            found = decisions(linear, X, top=top)
             for record, own in zip(records, found, strict=True):
                 for one in own["members"]:
                     within = one["member"]
@@ -71,24 +63,15 @@ def mixed_decisions(
         record["members"].sort(key=lambda one: -one["weight"])
         kept = [one for one in record["members"] if one["weight"] > LEAST_WEIGHT]
         record["members"] = (kept or record["members"][:1])[:max_members]
-    names = feature_names(flock) if names is None else list(names)
-    _give_reasons(flock, X, records, values, top, names, shares)
+    _give_reasons(flock, X, records, values, top)
     return records
 
 
 def _give_reasons(
-    flock: Any,
-    X: np.ndarray,
-    records: list[dict[str, Any]],
-    values: np.ndarray,
-    top: int,
-    names: list[str],
-    shares: np.ndarray | None,
+    flock: Any, X: np.ndarray, records: list[dict[str, Any]], values: np.ndarray, top: int
 ) -> None:
-    """Let members of other kinds than linear say what moved them, on rows where they are named.
-
-    Names are those of features, or what has ``shares`` (n_features, n_names) in them.
-    """
+    """Let members of other kinds than linear say what moved them, on rows where they are named."""
+    names, shares = feature_names(flock), flock._columns.shares()
     tried = _tried(flock, shares)
     columns = _columns(tried, shares)
     for number, kind in enumerate(flock._names()):
@@ -191,7 +174,7 @@ def member_importances(flock: Any) -> np.ndarray:
     They are members' own importances, or what features move on some rows of the training.
     """
     found = np.zeros((flock.n_estimators_, flock.n_features_in_))
-    shares = None if flock.preparation_ is None else flock.preparation_.shares()
+    shares = flock._columns.shares()
     for sizes, name, member in zip(found, flock._names(), flock.estimators_, strict=True):
         own = _own_importances(flock, member)
         if own is not None:
@@ -211,7 +194,7 @@ def mixed_importances(flock: Any) -> np.ndarray:
     return total / total.sum() if total.any() else total
 
 
-def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
+def mixed_summary(flock: Any) -> Summary:
     """The text of ``summary``: a line for each kind, then the linear members as they are."""
     names = [shortened(name, _LONGEST_NAME) for name in flock._names()]
     order = np.argsort(-flock.weights_, kind="stable")
@@ -227,7 +210,7 @@ def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
         own: list[str] = []
         if flock._names()[which] == LINEAR and room >= _FEWEST_LINES:
             # Without its first line, which counts what has been counted.
-            own = flock_summary(member, WIDTH - 2, room + 1, origins).splitlines()[1:]
+            own = flock_summary(member, WIDTH - 2, room + 1).splitlines()[1:]
             about += "; weights within it:"
         lines += [about[:WIDTH], *(f"  {line}" for line in own)]
     if len(shown) < len(order):
@@ -236,7 +219,7 @@ def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
     return Summary("\n".join(lines))
 
 
-def mixed_table(flock: Any, origins: Origins | None = None) -> str:
+def mixed_table(flock: Any) -> str:
     """The members as an HTML table: their name, weight and what they are."""
     order = np.argsort(-flock.weights_, kind="stable")
     rows = [

@@ -18,7 +18,7 @@ from covey._core.search.selection import (
     possible,
 )
 from covey._scoring import known_score
-from covey.members._held_out import HeldOut
+from covey.members._held_out import HeldOutRows
 
 
 class Clock:
@@ -73,7 +73,7 @@ class Library:
 
     def __init__(
         self,
-        held_out: HeldOut,
+        held_out: HeldOutRows,
         truth: np.ndarray,
         classes: np.ndarray | None,
         row_losses: RowLoss | None,

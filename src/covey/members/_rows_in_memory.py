@@ -30,7 +30,7 @@ from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_num
 from covey._folds import check_groups, make_folds
 from covey._validation import check_labels, check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
-from covey.members._held_out import HeldOut, held_out_rows
+from covey.members._held_out import HeldOutRows, held_out_rows
 from covey.tables._checked import checked_table
 from covey.tables._preparation import Preparation, needs_target, prepare
 from covey.tables._table_reader import TableReader
@@ -375,14 +375,14 @@ class InMemoryRows:
             numbers=rows,
         )
 
-    def held_out_sample(self, n_rows: int, seed: int, folds: Any) -> HeldOut:
+    def held_out_sample(self, n_rows: int, seed: int, folds: Any) -> HeldOutRows:
         """Some of the rows as folds, as a rung has them."""
         sample, folds = self._sample(n_rows, seed, folds)
         if folds is None:
             folds = [(np.arange(sample.n_fitted), np.arange(sample.n_fitted, len(sample.rows)))]
         rows, weight = sample.rows, np.zeros_like(self.weight)
         weight[rows] = self.weight[rows] * sample.factor
-        return HeldOut([(rows[train], rows[test]) for train, test in folds], weight)
+        return HeldOutRows([(rows[train], rows[test]) for train, test in folds], weight)
 
     def _sample(self, n_rows: int, seed: int, folds: Any) -> tuple[RowSample, Any]:
         if folds:

@@ -17,8 +17,8 @@ from covey._models import weight_parameters
 from covey._scoring import make_scorer
 from covey._state import refuse
 from covey._validation import check_choice, check_number
-from covey.members._comparison import SHARE_OF_SEARCH, Comparison
-from covey.members._held_out import HeldOut
+from covey.members._comparison import SHARE_OF_SEARCH, KindComparison
+from covey.members._held_out import HeldOutRows
 from covey.members._importance import importance_on_folds
 from covey.members._linear_model import LinearModel
 from covey.members._linear_search import (
@@ -29,7 +29,7 @@ from covey.members._linear_search import (
     n_repeats,
     rung_folds,
 )
-from covey.members._member_kinds import KINDS, LINEAR, Table, as_given, check_kind, made
+from covey.members._member_kinds import KINDS, LINEAR, TableFacts, as_given, check_kind, made
 from covey.members._mixed_model import MixedModel
 from covey.members._mixing import Clock, Library
 from covey.members._roster import Roster, is_dropped, kept
@@ -72,8 +72,8 @@ class Searching:
             model.check(flock)
             return
         flock._ranges = model.basis.seen
-        flock._check_width("basis", model.basis.n_features)
-        flock._check_width("mean", len(flock.mean_))
+        flock._columns.check_width("basis", model.basis.n_features)
+        flock._columns.check_width("mean", len(flock.mean_))
         refuse("means", "are missing.", hasattr(flock, "_means"))
 
     # -- parameters ------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class Searching:
             library = self._library(rows, self._shared_folds(rows))
         held_out = library.held_out
         table = self._described(rows, held_out.weight, min(len(one) for one, _ in held_out.folds))
-        comparison = Comparison(flock, rows, library, clock, says)
+        comparison = KindComparison(flock, rows, library, clock, says)
         comparison.run(wanted, table, as_far_as_they_suit=everything)
         shares = comparison.weights()
         names = [name for name, share in zip(library.names, shares, strict=True) if share > 0]
@@ -228,7 +228,7 @@ class Searching:
     def _keep_importance(
         self,
         rows: InMemoryRows,
-        held_out: HeldOut,
+        held_out: HeldOutRows,
         models: dict[str, list[Any]],
         weights: np.ndarray,
     ) -> None:
@@ -250,20 +250,20 @@ class Searching:
                 setattr(linear, name, getattr(flock, name))
         return linear
 
-    def _shared_folds(self, rows: InMemoryRows) -> HeldOut:
+    def _shared_folds(self, rows: InMemoryRows) -> HeldOutRows:
         """Return the folds where no search makes them."""
         flock, sizes = self._flock, rung_sizes(rows.n_weighted())
         if not sizes:
             folds = folds_of_fit(flock, rows, self.journal, n_repeats(flock, rows))
-            return self._in_repeats(HeldOut.counted(folds, rows.weight), rows, flock)
+            return self._in_repeats(HeldOutRows.counted(folds, rows.weight), rows, flock)
         return rows.held_out_sample(sizes[-1], flock._seed, rung_folds(flock, rows, self.journal))
 
-    def _in_repeats(self, held_out: HeldOut, rows: InMemoryRows, flock: Any) -> HeldOut:
+    def _in_repeats(self, held_out: HeldOutRows, rows: InMemoryRows, flock: Any) -> HeldOutRows:
         """Say of folds how often they were drawn; those that a user gave count as once."""
         drawn = rows.draws_folds(flock.cv) and not rung_sizes(rows.n_weighted())
         return replace(held_out, n_repeats=n_repeats(flock, rows) if drawn else 1)
 
-    def _library(self, rows: InMemoryRows, held_out: HeldOut) -> Library:
+    def _library(self, rows: InMemoryRows, held_out: HeldOutRows) -> Library:
         flock = self._flock
         truth, scorer, X = rows.y[held_out.rows], make_scorer(flock.scoring), None
         if scorer is not None:
@@ -280,10 +280,10 @@ class Searching:
 
     def _described(
         self, rows: InMemoryRows, weight: np.ndarray, n_fitted: int | None = None
-    ) -> Table:
+    ) -> TableFacts:
         """Return what kinds must know of a table whose rows count by their weight."""
         flock = self._flock
-        return Table(
+        return TableFacts(
             n_rows=rows.n_weighted(),
             n_fitted=rows.n_weighted() if n_fitted is None else n_fitted,
             n_smallest=int(rows.class_counts[rows.class_counts > 0].min()),

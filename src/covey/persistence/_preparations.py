@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from covey.persistence._column_encoders import read_encoder, write_encoder
 from covey.persistence._nodes import Node
 from covey.persistence._writer import Writer
 from covey.tables._preparation import Preparation
@@ -21,9 +20,7 @@ def write(preparation: Preparation, out: Writer) -> dict[str, Any]:
     columns, reading = list(preparation.tables), preparation.reading
     return {
         "n_features": preparation.n_features,
-        "reading": None
-        if reading is None
-        else [None if one is None else write_encoder(one, out) for one in reading.encoders],
+        "reading": None if reading is None else out.record(reading),
         "fill": out.array(preparation.fill),
         "marked": out.array(preparation.marked, "whole"),
         "categories": [
@@ -43,10 +40,7 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[Preparation, d
     inner.check(known.get("F", n_features) == n_features, "n_features", "is another number.")
     reading, n_read, words = None, n_features, {}
     if not inner.none("reading"):
-        parts = inner.children("reading", n_features)
-        reading = TableReader(
-            tuple(None if part is None else read_encoder(part) for part in parts)
-        )
+        reading, _ = inner.record("reading", TableReader, owner, {"F": n_features})
         n_read, words = len(reading.feature_of), reading.words
     numbers = np.setdiff1d(np.arange(n_read), list(words)).astype(np.intp)
     fill = inner.array("fill", (len(numbers),))

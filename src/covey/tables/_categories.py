@@ -14,9 +14,6 @@ from covey.tables._kinds import without_point
 
 # The code of a category that nobody has seen; that of a gap is NaN.
 UNSEEN = -1.0
-# How the names of types begin that hold categories or text, in pandas, polars and Arrow.
-_OF_WORDS = ("categor", "enum", "string", "utf8", "large_string", "dictionary")
-
 _OF_DATES = ("date", "time", "period", "duration", "timestamp")
 
 
@@ -54,17 +51,6 @@ def categorical_columns(X: Any, wanted: Any, feature_names: Sequence[str] | None
     """The positions of the columns of categories; ``wanted`` is what a user says of them."""
     if wanted is None:
         return []
-    if is_from_dtype(wanted):
-        if not is_table_of_columns(X):
-            return []
-        types = [str(dtype).lower() for dtype in X.dtypes]
-        return [
-            position
-            for position, name in enumerate(types)
-            if name == "str"
-            or name.startswith(_OF_WORDS)
-            or (name.startswith("object") and _holds_text(column_of(X, position)))
-        ]
     if hasattr(X, "tocsr"):
         raise ValueError(
             "categorical_features names columns of a sparse X, whose numbers cannot be "
@@ -84,10 +70,6 @@ def categorical_columns(X: Any, wanted: Any, feature_names: Sequence[str] | None
         listed = listed.tolist()
     positions = column_positions(listed, "categorical_features", n_features, feature_names)
     return sorted(set(positions))
-
-
-def _holds_text(values: Any) -> bool:
-    return any(isinstance(value, str) for value in _listed(values))
 
 
 def _listed(values: Any) -> list[Any]:

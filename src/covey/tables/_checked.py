@@ -100,8 +100,8 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
         return X
     X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
     names = getattr(estimator, "feature_names_in_", np.empty(0)).tolist()
-    if is_table_of_columns(X) and set(names) < set(X.columns):
-        X = X[names]  # of a table with others too, those that it was fitted to
+    if is_table_of_columns(X) and set(names) <= set(X.columns):
+        X = X[names]  # in any order, and with others beside them
     validate_data(estimator, X, reset=False, skip_check_array=True)
     X = preparation.reading.read(X)
     holds_gaps(X, _names_read(estimator, preparation.reading))

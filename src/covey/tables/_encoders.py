@@ -9,10 +9,12 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from covey import _state as stored
+from covey._state import refuse
 from covey.tables._categories import category_words, places, words_of
 from covey.tables._kinds import as_kind
 from covey.tables._numbers import NumberFormat
@@ -32,6 +34,9 @@ TIME_UNITS = ("s", "ms", "us", "ns")
 # Dates of one kind but with more or fewer parts: 2024-01-31, 2024-01-31T10:00Z.
 ISO = "ISO8601"
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)\s*$"
+# In files: each of strptime's directives at most once, and anything between them.
+_DIRECTIVE, _DIRECTIVES, _LONGEST_FORMAT = re.compile("%(.?)"), "YymbBdjaAHIpMSfzZ", 60
+_LONGEST_GRAM = 20
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 
@@ -47,10 +52,14 @@ class NumberColumn:
     array([1.5, nan, nan])
     """
 
-    written: bool = False  # whether they are text, or may be
-    form: NumberFormat | None = None  # how they are written, if not as 1234.5
+    # Whether they are text, or may be, and how they are written, if not as 1234.5.
+    written: Annotated[bool, stored.Flag()] = False
+    form: Annotated[NumberFormat | None, stored.OrNone(stored.Record(NumberFormat))] = None
 
     n_columns = 1
+
+    def _restored(self) -> None:
+        refuse("form", "is of numbers that are not written.", self.written or self.form is None)
 
     def names(self, column: str) -> list[str]:
         """The one column by name."""
@@ -72,7 +81,7 @@ class Categories:
     array([ 1.,  0., -1., nan])
     """
 
-    known: tuple[str, ...]
+    known: Annotated[tuple[str, ...], stored.Texts(different=True, make=tuple)]
 
     n_columns = 1
 
@@ -101,12 +110,24 @@ class Text:
            [0.  , 0.  ]])
     """
 
-    n_grams: tuple[str, ...]
-    lengths: tuple[int, int]  # the fewest and the most characters of an n-gram
-    rarity: np.ndarray  # (n_grams,), the inverse document frequencies
-    directions: np.ndarray | None  # (n_columns, n_grams), single precision; None: the n-grams
-    n_columns: int
-    scale: np.float32  # what the columns are divided by
+    n_grams: Annotated[tuple[str, ...], stored.Texts("G", different=True, make=tuple, fewest=1)]
+    # The fewest and the most characters of an n-gram.
+    lengths: Annotated[
+        tuple[int, int], stored.ListOf(stored.Whole(1, _LONGEST_GRAM), "2", make=tuple)
+    ]
+    rarity: Annotated[np.ndarray, stored.Array("G", 0.0)]  # the inverse document frequencies
+    # Single precision; None: the first of the n-grams themselves.
+    directions: Annotated[
+        np.ndarray | None, stored.OrNone(stored.Array("P G", -1e10, 1e10, kind="single"))
+    ]
+    n_columns: Annotated[int, stored.Whole(1, letter="P")]
+    # What the columns are divided by.
+    scale: Annotated[np.float32, stored.As(stored.Number(1e-30, 1e30), float, np.float32)]
+
+    def _restored(self) -> None:
+        refuse("lengths", "are no lengths.", self.lengths[0] <= self.lengths[1])
+        fits = self.directions is not None or self.n_columns <= len(self.n_grams)
+        refuse("n_columns", "is more than there are n-grams.", fits)
 
     @cached_property
     def _vectorizer(self) -> TfidfVectorizer:
@@ -147,10 +168,35 @@ class Dates:
     array([[2.026e+03, 2.000e+00]])
     """
 
-    format: str | None  # of dates that are given as text
-    time_zone: str | None
-    unit: str  # the finest part that is kept, one of `TIME_UNITS`
-    parts: tuple[str, ...]  # of `DATE_PARTS`, and `SECONDS`
+    # Of dates that are given as text.
+    format: Annotated[str | None, stored.OrNone(stored.Text(_LONGEST_FORMAT))]
+    time_zone: Annotated[str | None, stored.OrNone(stored.Text())]
+    unit: Annotated[str, stored.OneOf(*TIME_UNITS)]  # the finest part that is kept
+    parts: Annotated[
+        tuple[str, ...], stored.ListOf(stored.OneOf(*DATE_PARTS, SECONDS), make=tuple)
+    ]
+
+    def _restored(self) -> None:
+        order = [(*DATE_PARTS, SECONDS).index(part) for part in self.parts]
+        refuse("parts", "are not those of a date.", order and order == sorted(set(order)))
+        try:
+            zone_of(self.time_zone)
+        except ValueError as error:
+            refuse("time_zone", f"is not known: {error}")
+        if self.format in (None, ISO):
+            return
+        used = _DIRECTIVE.findall(self.format)
+        proper = self.format.isprintable() and len(set(used)) == len(used)
+        proper = proper and all(one and one in _DIRECTIVES for one in used)
+        refuse("format", "is no format of dates.", proper)
+        import pandas as pd
+
+        try:
+            pd.to_datetime(
+                pd.Series(["", "x"]), format=self.format, errors="coerce", utc="z" in used
+            )
+        except ValueError:
+            refuse("format", "is no format of dates.")
 
     @property
     def n_columns(self) -> int:

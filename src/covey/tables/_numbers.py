@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from covey._state import Flag, OneOf, Text
 
 # So many values of a column of plain numbers are asked for their decimal mark.
 _SAMPLE = 2_000
@@ -51,9 +53,9 @@ class NumberFormat:
         What stands before or after a number: "$", "%" or "kg". A number may be without it.
     """
 
-    decimal: str = "."
-    grouped: bool = False
-    unit: str = ""
+    decimal: Annotated[str, OneOf(".", ",")] = "."
+    grouped: Annotated[bool, Flag()] = False
+    unit: Annotated[str, Text(20)] = ""
 
     def numbers(self, text: Any) -> Any:
         """Text (an Arrow array) as floats, null where it is no number in this format."""
