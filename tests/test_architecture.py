@@ -3,6 +3,7 @@
 import ast
 import pkgutil
 from collections import Counter
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from covey.fusers._base import FUSERS
 
 # Different names in all `__all__` together.
 MOST_PUBLIC_NAMES = 108
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +65,7 @@ def test_public_signatures_are_annotated():
     """`py.typed` promises it to those who check their own code."""
     home = Path(covey.__file__).parent
     files = [path for path in home.rglob("*.py") if path.stem != "cuda_kernels"]
-    found = [
-        name
-        for path in files
-        for name in unannotated(ast.parse(path.read_text()), path.relative_to(home))
-    ]
+    found = [name for path in files for name in unannotated(tree_of(path), path.relative_to(home))]
     assert not found, "\n".join(map(str, found))
 
 
@@ -117,7 +119,7 @@ def repeated(names):
 
 def test_classes_and_files_have_names_of_their_own():
     paths = [path for path in HOME.rglob("*.py") if not path.name.startswith("__")]
-    trees = [ast.parse(path.read_text()) for path in paths]
+    trees = [tree_of(path) for path in paths]
     classes = [
         node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
     ]

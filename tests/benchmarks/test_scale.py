@@ -167,6 +167,7 @@ def test_others_are_counted_in_cores():
     assert report.others(frame(line("a", "b", 0, 2), line("a", "c", 0, 6))) == 0.5
 
 
+@pytest.mark.slow
 def test_a_fit_without_end_is_in_the_table_and_not_in_the_slope(tmp_path):
     lines = [
         line(name, method, 0, tables.shape(name)[0] / 1000)

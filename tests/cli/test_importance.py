@@ -73,7 +73,7 @@ def test_the_same_columns_come_first_wherever_they_are_told(kind, tmp_path, run)
         assert one["counts"] == pytest.approx(by_name[one["column"]])
 
 
-@pytest.mark.parametrize("kind", ["classes", "numbers"])
+@pytest.mark.parametrize("kind", ["classes", pytest.param("numbers", marks=pytest.mark.slow)])
 def test_the_served_page_says_the_same(kind, tmp_path, run):
     pytest.importorskip("fastapi")
     from fastapi.testclient import TestClient

@@ -43,6 +43,7 @@ def test_a_simple_flock_is_compared_with_a_full_one_on_the_same_rows():
     assert [one.kind for one in found.held_out.models[:2]] == ["own", "full"]
 
 
+@pytest.mark.slow
 def test_who_stops_the_judging_has_the_model_and_the_parts_that_are_done(monkeypatch):
     problem = problem_of(some_table())
     fitted = Trial._fitted
@@ -63,6 +64,7 @@ def test_who_stops_the_judging_has_the_model_and_the_parts_that_are_done(monkeyp
         judged(problem, flock(problem, effort="fast"), files=[None] * 6)
 
 
+@pytest.mark.slow
 def test_who_stops_the_search_has_the_best_of_it_judged_by_its_own_rows(monkeypatch):
     problem = problem_of(some_table(80))
     fitted = _evaluate._fitted

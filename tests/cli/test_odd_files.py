@@ -188,12 +188,9 @@ def test_it_is_read_and_noted(case, tmp_path, monkeypatch):
     assert noted in "\n".join(console.notes)
 
 
-QUICK = DECIDES, "other alphabets", "infinities"
-
-
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, marks=[] if case in QUICK else pytest.mark.slow) for case in FITS],
+    [pytest.param(case, marks=[] if case == DECIDES else pytest.mark.slow) for case in FITS],
 )
 def test_it_fits_and_predicts(case, tmp_path, run):
     name, content, noted = FITS[case]

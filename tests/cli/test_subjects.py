@@ -56,6 +56,7 @@ def test_a_code_of_the_target_that_repeats_is_still_a_leak():
     assert "--drop code" in sentence
 
 
+@pytest.mark.slow
 def test_subjects_without_an_id_are_found_by_what_never_varies_within_them():
     table, who, rng = subjects()
     constants = {
