@@ -355,7 +355,7 @@ def effect(one: Evaluation, column: Column) -> str:
         others = named(column.together, 2)
         also = f" ({'either it or' if len(column.together) == 1 else 'shared with'} {others})"
     if found is None or not found.model:
-        return f"its values are told one by one nowhere{also}."
+        return f"its effect is not told value by value{also}."
     low, high, apart, alone = _moves(found)
     digits = max(3, digits_of(min(found.said), max(found.said)))
     values = [

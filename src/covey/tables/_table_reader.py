@@ -118,15 +118,19 @@ def learn_reading(X: Any, wanted: Any, has_target: bool = True) -> TableReader |
         kinds = dict.fromkeys(categorical_columns(X, wanted, names), "category")
     if not kinds:
         return None
+    is_plain = _are_plain(X)
     encoders = tuple(
-        _learnt(X, place, kinds.get(place, "number"), has_target) for place in range(X.shape[1])
+        NumberColumn()
+        if is_plain[place] and kinds.get(place, "number") == "number"
+        else _learnt(X, place, kinds.get(place, "number"), has_target)
+        for place in range(X.shape[1])
     )
     return None if all(one == NumberColumn() for one in encoders) else TableReader(encoders)
 
 
 def _learnt(X: Any, place: int, kind: str | None, has_target: bool) -> Encoder | None:
-    if kind is None or (kind == "number" and _is_plain(X, place)):
-        return None if kind is None else NumberColumn()
+    if kind is None:
+        return None
     values = column_of(X, place)
     if kind == "category":
         return learn_encoder(values, kind)
@@ -136,9 +140,11 @@ def _learnt(X: Any, place: int, kind: str | None, has_target: bool) -> Encoder |
     return learn_encoder(values, kind, has_target=has_target)
 
 
-def _is_plain(X: Any, place: int) -> bool:
-    dtype = list(X.dtypes)[place] if is_table_of_columns(X) else "float"
-    return _OF_NUMBERS.match(str(dtype).lower()) is not None
+def _are_plain(X: Any) -> list[bool]:
+    """Which columns hold numbers by their types."""
+    if not is_table_of_columns(X):
+        return [True] * X.shape[1]
+    return [_OF_NUMBERS.match(str(dtype).lower()) is not None for dtype in X.dtypes]
 
 
 def _given_kinds(X: Any, kinds: Mapping[Any, str]) -> dict[int, str | None]:
@@ -161,9 +167,9 @@ def _given_kinds(X: Any, kinds: Mapping[Any, str]) -> dict[int, str | None]:
 def _kinds_looked_at(X: Any) -> dict[int, str | None]:
     """The kinds of columns that are no plain numbers; None of ids, which are left out."""
     kinds: dict[int, str | None] = {}
-    for place, dtype in enumerate(X.dtypes):
+    for place, (dtype, is_plain) in enumerate(zip(X.dtypes, _are_plain(X), strict=True)):
         name, values = str(X.columns[place]), column_of(X, place)
-        if _is_plain(X, place):
+        if is_plain:
             if str(dtype).lower().startswith(("complex", "sparse")):
                 continue
             numbers = np.asarray(values, dtype=np.float64)
