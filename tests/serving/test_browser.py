@@ -99,7 +99,7 @@ def test_the_answer_is_that_of_the_model(page, model):
     import pandas as pd
 
     browser = page()
-    row = pd.DataFrame([row_of(browser)])
+    row = pd.DataFrame([row_of(browser)])[list(model.feature_names_in_)]
     row["seen on"] = pd.to_datetime(row["seen on"])
     assert text(browser, "#verdict .what") == model.predict(row)[0]
     said = text(browser, "#verdict .sure")
