@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from covey._number_words import number, percent, rough
+from covey._number_words import number, percent, rough, signed
 from covey._plain_words import reason_words, value_words
 
 _MOST_ROWS, _MOST_MEMBERS = 20, 5
@@ -44,7 +44,7 @@ def _text(row: int, record: dict[str, Any]) -> str:
 
     def part(value: float, sign: bool = True) -> str:
         if is_number:
-            return f"{'+' if sign and value >= 0 else ''}{number(value)}"
+            return signed(value) if sign else number(value)
         return f"{100 * value:+.1f}" if sign else percent(value)
 
     answer = value_words(record["prediction"])

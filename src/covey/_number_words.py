@@ -41,6 +41,11 @@ def _trimmed(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def signed(value: float, digits: int = 3) -> str:
+    """Write a difference with its sign: +2,650 or -0.12."""
+    return f"{'-' if value < 0 else '+'}{number(abs(value), digits)}"
+
+
 def cell(value: float | None, digits: int = 3) -> str:
     """Write a value of a table: whole numbers in full, others with three or four digits, or more.
 

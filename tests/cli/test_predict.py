@@ -14,6 +14,7 @@ import pytest
 from pyarrow import parquet
 
 from covey import load, save
+from covey.cli._predict import _reason
 
 
 def test_every_format_gives_the_same_predictions(folder, run):
@@ -201,3 +202,9 @@ def test_bounds_of_numbers(folder, run):
     assert all(one["low"] < one["prediction"] < one["high"] for one in said)
     result = run("predict", "n.covey", "patients.csv", "--reject", "0.1", cwd=folder)
     assert "--reject: the model predicts numbers; use --level" in " ".join(result.stderr.split())
+
+
+def test_reasons_in_a_table_have_no_power_of_ten():
+    reason = {"column": "smoker", "value": "yes", "typical": "no", "push": 17_234.0}
+    assert _reason(reason) == "smoker = yes (typical no, +17,000)"
+    assert _reason({**reason, "push": -0.0321}) == "smoker = yes (typical no, -0.032)"

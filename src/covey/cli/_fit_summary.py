@@ -6,6 +6,7 @@ import shlex
 import textwrap
 from collections.abc import Sequence
 
+from covey._number_words import signed
 from covey.cli._console import Console
 from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
@@ -93,7 +94,8 @@ def _for_experts(console: Console, one: Evaluation) -> None:
     console.result("", f"Rows were held out by {one.how}.")
     for gap in one.differences:
         shown = [
-            f"{sentences.head_of(name)} {found.value:+.3g} ({found.low:+.3g} to {found.high:+.3g})"
+            f"{sentences.head_of(name)} {signed(found.value)} "
+            f"({signed(found.low)} to {signed(found.high)})"
             for name, found in gap.measures.items()
             if name in ("accuracy", "auc", "log_loss", "r2", "mae")
         ]

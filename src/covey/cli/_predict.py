@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from covey._number_words import signed
 from covey.cli import _console
 from covey.cli import _decide as decide
 from covey.cli import _options as options
@@ -216,7 +217,7 @@ def predictions(
 def _reason(one: dict[str, Any]) -> str:
     """A column that speaks for or against a decision: ``age = 71 (typical 52, +0.3)``."""
     value, typical = _shown(one["value"]), _shown(one["typical"])
-    return f"{one['column']} = {value} (typical {typical}, {one['push']:+.2g})"
+    return f"{one['column']} = {value} (typical {typical}, {signed(one['push'], 2)})"
 
 
 def _shown(value: Any) -> str:

@@ -22,6 +22,7 @@ from covey._number_words import (
     points,
     range_words,
     rough,
+    signed,
 )
 from covey._plain_words import one_line
 from covey._templates import Markup
@@ -109,9 +110,7 @@ def _effect(one: Evaluation, column: Column, place: int, scale: tuple[float, flo
 
     def moved(value: float) -> str:
         by = value - found.typical
-        return (
-            points(by) if one.task == "classes" else f"{'-' if by < 0 else '+'}{number(abs(by))}"
-        )
+        return points(by) if one.task == "classes" else signed(by)
 
     items: list[Bar] = []
     for label, value, data, share in zip(
