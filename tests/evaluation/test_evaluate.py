@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from covey import Evaluation, SubsetEnsembleClassifier, evaluate
+from covey import Evaluation, FlockClassifier, SubsetEnsembleClassifier, evaluate
 from covey._number_words import rough
 from covey.evaluation._columns import Table, worst_parts
 from covey.evaluation._errors import sureness
@@ -100,6 +100,24 @@ def test_a_threshold_counts_all_rows(rare):
         called = p >= at
         assert (found, false) == ((called & (y == 1)).sum(), (called & (y == 0)).sum())
     assert one.thresholds[0].at[one.thresholds[0].chosen] == 0.5
+
+
+def test_a_model_that_was_told_how_to_decide_is_judged_by_what_it_predicts():
+    flock = FlockClassifier(effort="fast", random_state=0).fit(*rows_of(seed=1))
+    flock.decide(threshold={1: 0.05})
+    table, y = rows_of()
+    one, said = evaluate(flock, table, y, target="ill"), flock.predict(table)
+    alarms, found = (said == 1).sum(), ((said == 1) & (y == 1)).sum()
+    assert one.score("own").get("accuracy").value == np.mean(said == y)
+    assert one.confusion == metrics.confusion_matrix(y, said).tolist()
+    assert [each.right for each in one.by_class] == [(said[y == k] == k).sum() for k in (0, 1)]
+    assert one.n_wrong == (said != y).sum()
+    told = {question: " ".join(each) for question, each in answers(one)}
+    assert f"With {alarms} alarms in 400 rows it finds {found} of" in told["How right is it?"]
+    assert "a chance of 5 % or more" in told["How sure is it?"]
+    assert f"it misses {y.sum() - found} of {y.sum()} rows" in told["When is it wrong?"]
+    share = f"alarms on {100 * alarms / len(y):.0f} % of all rows"
+    assert share in told["May I trust it?"]
 
 
 def test_numbers_are_told_by_what_they_are_off(numbers):

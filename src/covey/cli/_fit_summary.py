@@ -126,7 +126,7 @@ def _next_steps(
             what = f"why row {row} was wrong, and what would change it"
         steps.append((("covey", "explain", model, command[0], "--row", row), what))
     predict = ("covey", "predict", model, "new.csv")
-    if one.rare is not None:
+    if one.rare is not None and not any(each.chosen == each.alarms for each in one.thresholds[:1]):
         call = (*predict, "--find", "80%", "--class", str(one.rare))
         steps.append((call, f"predict other rows so that 80 % of '{one.rare}' are found"))
     steps.append((predict, "predict other rows"))

@@ -48,10 +48,10 @@ def sureness(held_out: HeldOut) -> Sureness:
     level = _SURE
     if not _LEAST_SHARE < (top >= level).mean() < 1 - _LEAST_SHARE:
         level = float(np.median(top))
-    sure = top >= level
+    sure, is_right = top >= level, held_out.most_probable_is_right
 
     def right(which: np.ndarray) -> float:
-        return float(held_out.correct[which].mean()) if which.any() else float("nan")
+        return float(is_right[which].mean()) if which.any() else float("nan")
 
     return Sureness(level, float(sure.mean()), right(sure), right(~sure), float(top.mean()))
 
@@ -62,7 +62,10 @@ def calibration(held_out: HeldOut) -> list[Bin]:
         return []
     code = held_out.rare
     chance = held_out.predictions.max(axis=1)
-    right, start = held_out.correct, _LEAST_CONFIDENCE.get(len(held_out.classes), 0.0)
+    right, start = (
+        held_out.most_probable_is_right,
+        _LEAST_CONFIDENCE.get(len(held_out.classes), 0.0),
+    )
     if code is not None:
         chance, right, start = held_out.predictions[:, code], held_out.codes == code, 0.0
     n_bins = 10 if start in (0.0, 0.5) else round(10 * (1.0 - start))
@@ -98,11 +101,10 @@ def dots(held_out: HeldOut) -> list[tuple[str, float, float]]:
     ]
 
 
-def thresholds(held_out: HeldOut, decision: Any = None) -> list[Threshold]:
+def thresholds(held_out: HeldOut) -> list[Threshold]:
     """What is found, and how many alarms are false, if a class is called from a chance on.
 
-    The class that a reader looks out for comes first: the rare one, or the rarest. ``decision`` is
-    how the model decides, if not for the most probable class.
+    The class that a reader looks out for comes first: the rare one, or the rarest.
     """
     sizes = held_out.confusion.sum(axis=1)
     shown = [int(k) for k in np.argsort(-sizes, kind="stable") if 0 < sizes[k] < len(held_out.y)]
@@ -112,20 +114,26 @@ def thresholds(held_out: HeldOut, decision: Any = None) -> list[Threshold]:
     if len(shown) == 2 and sizes[shown[0]] == sizes[shown[1]]:
         first = 1
     shown = [first, *(k for k in shown if k != first)][:_MOST_CLASSES]
+    decision = held_out.decision
     return [
         _threshold(
             plain_label(held_out.classes[code]),
             held_out.predictions[:, code],
             held_out.codes == code,
-            0.5 if decision is None or decision.code != code else decision.threshold,
+            None if decision is None or decision.code != code else decision.threshold,
         )
         for code in shown
     ]
 
 
-def _threshold(label: Any, scores: np.ndarray, is_class: np.ndarray, chosen: float) -> Threshold:
+def _threshold(
+    label: Any, scores: np.ndarray, is_class: np.ndarray, decided: float | None
+) -> Threshold:
+    chosen = 0.5 if decided is None else decided
     every = threshold_curve(is_class, scores, True).thresholds
     curve = threshold_curve(is_class, scores, True, np.union1d(every, np.round(chosen, 4)))
+    place = int(np.argmin(np.abs(curve.thresholds - chosen)))
+    alarms = int(np.argmin(np.abs(curve.alarms - _ALARMS_A_ROW * curve.n_class)))
     return Threshold(
         label,
         curve.n_class,
@@ -133,8 +141,8 @@ def _threshold(label: Any, scores: np.ndarray, is_class: np.ndarray, chosen: flo
         curve.thresholds.tolist(),
         curve.found.tolist(),
         (curve.alarms - curve.found).tolist(),
-        int(np.argmin(np.abs(curve.thresholds - chosen))),
-        int(np.argmin(np.abs(curve.alarms - _ALARMS_A_ROW * curve.n_class))),
+        place,
+        alarms if decided is None else place,
     )
 
 

@@ -103,6 +103,8 @@ def evaluate(
             split="new rows",
             groups=None if groups is None else np.asarray(groups),
         )
+    if held_out is not None and inputs.classes is not None:
+        held_out = replace(held_out, decision=getattr(model, "decision_", None))
     known_columns, found_remarks = columns(model, table, held_out, target, health)
     size = model if inputs.flock is None else inputs.flock
     short = getattr(size, "readable_", None)  # a version with few terms, if the search measured it
@@ -125,16 +127,14 @@ def evaluate(
         return found
     order = [table.names.index(one.name) for one in found.columns if one.share is not None]
     return replace(
-        judged(found, held_out, known, getattr(model, "decision_", None)),
+        judged(found, held_out, known),
         parts=worst_parts(table, order, held_out.errors),
         wrong=_errors.wrong_rows(model, table, held_out),
         n_wrong=int((held_out.errors > 0).sum()),
     )
 
 
-def judged(
-    found: Evaluation, held_out: HeldOut, known: Sequence[Score] = (), decision: Any = None
-) -> Evaluation:
+def judged(found: Evaluation, held_out: HeldOut, known: Sequence[Score] = ()) -> Evaluation:
     """An evaluation with what rows held out say of how right, how sure and how wrong it is."""
     own, *others = held_out.models
     scores = [held_out.score(one) for one in held_out.models]
@@ -156,7 +156,7 @@ def judged(
             "by_class": held_out.by_class(),
             "confusion": held_out.confusion.tolist(),
             "calibration": _errors.calibration(held_out),
-            "thresholds": _errors.thresholds(held_out, decision),
+            "thresholds": _errors.thresholds(held_out),
             "rare": None if held_out.rare is None else held_out.labels[held_out.rare],
         }
     return replace(

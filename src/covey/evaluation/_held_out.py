@@ -73,6 +73,8 @@ class HeldOut:
         How rows were held out, as `Evaluation` has it.
     groups : ndarray of shape (n,), optional
         Rows that belong together, which are not independent of each other.
+    decision : Decision, optional
+        How the model that is judged decides, if not for the most probable class.
 
     Examples
     --------
@@ -94,6 +96,7 @@ class HeldOut:
     how: str = ""
     split: str = "chance"
     groups: np.ndarray | None = None
+    decision: Any = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -133,16 +136,28 @@ class HeldOut:
         return np.where(self.classes[place] == self.y, place, -1)
 
     @cached_property
+    def decided(self) -> np.ndarray:
+        """The class that it predicts of each row, as a position."""
+        if self.decision is None:
+            return self.predictions.argmax(axis=1)
+        return self.decision.codes(self.predictions)
+
+    @cached_property
     def said(self) -> np.ndarray:
         """The label, or the number, that it predicts of each row."""
         if self.classes is None:
             return self.predictions
-        return self.classes[self.predictions.argmax(axis=1)]
+        return self.classes[self.decided]
 
     @cached_property
     def correct(self) -> np.ndarray:
         """Whether the label of each row is predicted."""
         return self.said == self.y
+
+    @property
+    def most_probable_is_right(self) -> np.ndarray:
+        """1 where the most probable class of a row is its class, else 0."""
+        return self.parts(self.models[0])["accuracy"]
 
     @cached_property
     def errors(self) -> np.ndarray:
@@ -162,7 +177,7 @@ class HeldOut:
     def confusion(self) -> np.ndarray:
         """How often each class (row) is predicted as each (column)."""
         n, known = len(self.classes), self.codes >= 0
-        pairs = self.codes[known] * n + self.predictions[known].argmax(axis=1)
+        pairs = self.codes[known] * n + self.decided[known]
         return np.bincount(pairs, minlength=n * n).reshape(n, n)
 
     def by_class(self) -> list[ClassErrors]:
@@ -179,6 +194,7 @@ class HeldOut:
     def parts(self, model: Predicted) -> dict[str, np.ndarray]:
         """What each row adds to each measure, which is the mean of its parts.
 
+        All models are compared by the class that they find most probable.
         For the area under the curve these are the placements of DeLong, so that one interval of
         a mean, over rows or over groups of rows, serves all measures and their differences.
         """
@@ -226,7 +242,9 @@ class HeldOut:
             if np.ptp(self.y):
                 r2 = r2_interval(self.y, parts["squared"], self.groups)
             measures = {"r2": r2, "rmse": rmse, **measures}
-        elif self.rare is not None and "auc" in measures:
+        elif self.decision is not None and model is self.models[0]:
+            measures["accuracy"] = accuracy_interval(self.correct.astype(float), self.groups)
+        if self.rare is not None and "auc" in measures:
             measures["average_precision"] = average_precision_interval(
                 self.codes == self.rare, model.predictions[:, self.rare], self.groups
             )

@@ -140,7 +140,9 @@ class Threshold:
     found: list[int]
     false: list[int]
     chosen: int  # the position of the threshold that the model uses
-    alarms: int  # the position where there are about as many alarms as asked for
+    alarms: (
+        int  # where there are two alarms for each row of the class, or what the model decides by
+    )
 
 
 @dataclass(frozen=True)
