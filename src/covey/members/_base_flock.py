@@ -38,7 +38,7 @@ from covey.members._calibrated import (
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._flock_columns import FlockColumns
 from covey.members._importance import MOST_KEPT, TrainingSample
-from covey.members._linear_model import GatedModel, LinearModel
+from covey.members._linear_model import GatedModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._mixed_model import MixedModel
 from covey.members._roster import Roster
@@ -54,7 +54,7 @@ _MOST_FOR_NEWTON = 2000
 # What every fit finds, and what one that is continued keeps.
 _OF_ONE_FIT = ("_seen_columns", "_importance_of_columns", "decision_", "calibration_")
 _OF_ONE_FIT += ("out_of_fold_", "readable_")
-_CONTINUED = ("fuser_", "model_", "_target", "_grown")
+_CONTINUED = ("model_", "_target", "_grown")
 _CONTINUED += ("mean_", "scale_", "_usable", "_means", "_ranges")
 
 
@@ -106,7 +106,7 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     classes_, y_range_ = _OfTarget("classes"), _OfTarget("range")
     y_center_, y_scale_ = _OfTarget("center"), _OfTarget("scale")
-    n_estimators_ = _OfModel("n_members")
+    n_estimators_, fuser_ = _OfModel("n_members"), _OfModel("fuser")
     member_coef_, member_intercept_ = _OfModel("coef"), _OfModel("intercept")
     support_, gate_support_ = _OfModel("support"), _OfModel("gate_support")
     basis_, n_iter_, history_ = _OfModel("basis"), _OfModel("n_iter"), _OfModel("history")
@@ -200,8 +200,6 @@ class Flock(CallbackSupportMixin, Ensemble):
                 self._keep_prepared(rows)
         finally:
             rows.close()
-            if not hasattr(self, "fuser_"):
-                vars(self).pop("model_", None)
         if self._seen_columns is None and self.preparation_ is None:
             # Of blocks of rows the means are known, which stand for what is typical.
             self._seen_columns = seen_means(feature_names(self), self._means, self.scale_)
@@ -340,17 +338,12 @@ class Flock(CallbackSupportMixin, Ensemble):
             "scale": self.model_.column_scale,
         }
 
-    def _is_linear(self) -> bool:
-        """Return whether the fitted flock is one linear model."""
-        own = isinstance(self.model_, LinearModel)
-        return own and isinstance(self.fuser_, self._target.linear_fuser)
-
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (C, P) and intercepts (C,) of a flock that is one linear model."""
         why_not = self.model_.why_not_one(self)
         if why_not is not None:
             raise AttributeError(why_not)
-        return self.model_.as_one(self)
+        return self.model_.as_one()
 
     def collapse(self) -> LinearMember | LinearRegressionMember:
         """The whole ensemble as one linear model, where the fuser allows it.
@@ -433,22 +426,23 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self.model_.filling(self)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return self.model_.by_blocks(self, function, X)
+        return self.model_.by_blocks(function, X, self.n_jobs)
 
     def _names(self) -> list[str]:
         return self.model_.names()
 
     def _predictions(self, X: Any) -> Predictions:
-        return self.model_.predictions(self, X)
+        return self.model_.predictions(X)
 
     def _fused(self, X: Any) -> np.ndarray:
-        return self.model_.fused(self, X)
+        return self.model_.fused(X)
 
     def _fused_log(self, X: Any) -> np.ndarray:
-        return self.model_.fused_log(self, X)
+        return self.model_.fused_log(X)
 
     def _columns_looked_at(self) -> np.ndarray:
-        return self.model_.columns_looked_at(self)
+        looked_at = self.model_.columns_looked_at()
+        return np.broadcast_to(looked_at, self.n_features_in_)
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
         rows, units = super()._explained_rows(X)
@@ -463,7 +457,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         product with X. Of others they are logarithms of probabilities. Shapes are as in
         scikit-learn: (n_samples,) for two classes, else (n_samples, n_classes).
         """
-        if not (hasattr(self, "fuser_") and self._is_linear()):
+        if not (hasattr(self, "model_") and self.model_.is_one):
             return super().decision_function(X)
         rows = self.basis_.rows(self._check_rows(X))
         coef, intercept = self.coef_, self.intercept_

@@ -66,7 +66,6 @@ class Searching:
         linear = isinstance(model, LinearModel)
         fits = len(set(scaled)) == 1 and (scaled[0] or not linear)
         refuse("scale", "is missing, or belongs to nothing.", fits)
-        flock.fuser_ = model.fuser()
         if not linear:
             model.check(flock)
             return
@@ -217,6 +216,7 @@ class Searching:
         flock.model_ = MixedModel.of(
             rows,
             target=flock._target,
+            columns=flock._columns.given_names(),
             members=members,
             weights=weights,
             candidates=candidates,
@@ -228,7 +228,6 @@ class Searching:
         fitted = {LINEAR: flocks} | comparison.on_folds
         fitted = {name: fitted.get(name, []) for name in names}
         self._keep_importance(rows, held_out, fitted, weights)
-        flock.fuser_ = flock.model_.fuser()
 
     def _keep_importance(
         self,
@@ -272,7 +271,7 @@ class Searching:
         flock = self._flock
         truth, scorer, X = rows.y[held_out.rows], make_scorer(flock.scoring), None
         if scorer is not None:
-            X = as_given(flock, take_rows(rows.X, held_out.rows), "scoring")
+            X = as_given(flock._columns.given_names(), take_rows(rows.X, held_out.rows), "scoring")
         if flock._classifies:
             codes = np.searchsorted(flock.classes_, truth)
             return Library(held_out, codes, flock.classes_, None, scorer, X)
