@@ -18,6 +18,7 @@ from sklearn.utils import Bunch, check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from covey import __version__
+from covey._blocks import finite_in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
@@ -38,7 +39,7 @@ from covey.members._calibrated import (
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._flock_columns import FlockColumns
 from covey.members._importance import MOST_KEPT, TrainingSample
-from covey.members._linear_model import GatedModel
+from covey.members._linear_model import GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._mixed_model import MixedModel
 from covey.members._roster import Roster
@@ -426,7 +427,9 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self.model_.filling(self)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return self.model_.by_blocks(function, X, self.n_jobs)
+        # Members of other kinds have threads of their own.
+        jobs = self.n_jobs if isinstance(self.model_, LinearModel) else None
+        return finite_in_blocks(function, X, jobs)
 
     def _names(self) -> list[str]:
         return self.model_.names()

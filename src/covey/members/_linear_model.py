@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -10,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from covey import _state as stored
-from covey._blocks import finite, in_blocks
+from covey._blocks import finite_in_blocks
 from covey._core.basis import Basis
 from covey._core.search.assembly import FoundFlock
 from covey._core.softmax_linear import linear_logits, log_softmax
@@ -122,15 +121,9 @@ class LinearModel:
 
     # -- predict ---------------------------------------------------------------------------
 
-    def by_blocks(
-        self, function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
-    ) -> np.ndarray:
-        """Apply a function to blocks of rows, side by side."""
-        return in_blocks(finite(function), X, n_jobs)
-
     def predict(self, X: Any) -> np.ndarray:
         """Return the probabilities (n, C), or the numbers (n,), of rows as members see them."""
-        return self.by_blocks(self.fused, X)
+        return finite_in_blocks(self.fused, X)
 
     def predictions(self, X: Any) -> Predictions:
         """Return what the members predict, whose linear functions give (C, K, n)."""

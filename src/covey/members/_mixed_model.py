@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from covey import _state as stored
-from covey._blocks import finite, in_blocks, take_rows
+from covey._blocks import finite_in_blocks, take_rows
 from covey._state import equal, refuse
 from covey.fusers import Mean, Predictions
 from covey.members._linear_model import LinearModel
@@ -113,15 +113,9 @@ class MixedModel:
 
     # -- predict ---------------------------------------------------------------------------
 
-    def by_blocks(
-        self, function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
-    ) -> np.ndarray:
-        """Apply a function to blocks of rows; members have threads of their own."""
-        return in_blocks(finite(function), X)
-
     def predict(self, X: Any) -> np.ndarray:
         """Return the probabilities (n, C), or the numbers (n,), of rows as members see them."""
-        return self.by_blocks(self.fused, X)
+        return finite_in_blocks(self.fused, X)
 
     def predictions(self, X: Any) -> Predictions:
         """Return what the members predict."""

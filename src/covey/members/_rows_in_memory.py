@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from covey._blocks import finite_in_blocks
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -318,7 +319,7 @@ class InMemoryRows:
 
     def mean_importance(self, model: Any) -> np.ndarray:
         """The weighted mean importance of each member, (K,)."""
-        found = model.by_blocks(lambda X: model.fuser.importance(model.predictions(X), X), self.X)
+        found = finite_in_blocks(lambda X: model.fuser.importance(model.predictions(X), X), self.X)
         return self.weight @ found / self.weight.sum()
 
     def mean_predictions(self, model: Any) -> np.ndarray:
@@ -330,7 +331,7 @@ class InMemoryRows:
         at_once = max(1, _NUMBERS_AT_ONCE // means.size)
         for start in range(0, len(used), at_once):
             some = slice(start, start + at_once)
-            values = model.by_blocks(lambda X: model.predictions(X).values, self.X[used[some]])
+            values = finite_in_blocks(lambda X: model.predictions(X).values, self.X[used[some]])
             means += np.tensordot(share[some], values, axes=1)
         return means
 
@@ -338,9 +339,9 @@ class InMemoryRows:
         """Which members are constant over these rows, (K,): see `Predictions`."""
         X = self.X[self.weight > 0]
         if self.classes is None:
-            values = model.by_blocks(lambda X: model.predictions(X).values[:, :, 0], X)
+            values = finite_in_blocks(lambda X: model.predictions(X).values[:, :, 0], X)
             return constant_by_spread(values, None, model.target.scale)
-        labels = model.by_blocks(lambda X: model.predictions(X).labels, X)
+        labels = finite_in_blocks(lambda X: model.predictions(X).labels, X)
         return constant_by_counts(decision_counts(labels, None, len(self.classes)))
 
     # -- search ----------------------------------------------------------------------------
