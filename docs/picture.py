@@ -43,7 +43,7 @@ def draw_subsets(ax):
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     flock = FlockClassifier(random_state=0).fit(X, y)
     # How much each feature moves each member, as a share of what moves it most.
-    moved = np.abs(np.ptp(flock.member_coef_, axis=1) * flock._column_scale)
+    moved = np.abs(np.ptp(flock.member_coef_, axis=1) * flock.model_.column_scale)
     strength = np.stack([flock.basis_.on_features(member) for member in moved])
     strength /= strength.max(axis=1, keepdims=True)
     order = np.argsort(-flock.feature_importances_, kind="stable")
