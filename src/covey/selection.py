@@ -372,7 +372,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             settings = Growing(recipe).settings()
         else:
             rows = InMemoryRows(X, y, weight, None, numeric=True, device=HostDevice())
-            recipe._target.standardize(recipe, rows, continued=False)
+            recipe._target = recipe._kind_of_target.learnt(recipe, rows, continued=False)
             truth = rows.target.astype(np.float32)
             settings = replace(Growing(recipe).settings(), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)

@@ -126,7 +126,7 @@ def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summa
     names, weights, model = flock._columns.names(), _weights(flock), flock.model_
     made_of = _made_of(flock)
     effects = ColumnEffects(*model.scaled_basis, names, made_of)
-    contrast, asked = model.contrast(flock), _conditions(flock, names, made_of)
+    contrast, asked = model.contrast(), _conditions(flock, names, made_of)
     shown: dict[int, list[str]] = {}
     needs = needed_most(flock)
     room = height - 2 - len(needs)

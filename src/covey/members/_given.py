@@ -20,7 +20,7 @@ from covey._validation import check_labels, check_one_target, check_sample_weigh
 from covey.fusers import Fuser, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser
 from covey.fusers._outputs import common_kind, gather, member_output, member_values
-from covey.members._ensemble import check_numbers
+from covey.members._ensemble import check_numbers, range_of_numbers
 
 Pairs = list[tuple[str, Any]]
 
@@ -148,5 +148,5 @@ def training_table_of(
     owner._keep_rows(X, y, weight)
     if models is Regressors:
         used = y if weight is None else y[weight > 0]
-        owner._keep_y_range(used.min(), used.max(), len(used))
+        owner.y_range_ = range_of_numbers(used.min(), used.max(), len(used))
     return X, y, weight
