@@ -411,7 +411,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         weight: np.ndarray,
         seed: int,
     ) -> FeatureAnswers:
-        """What tests say of features; ``feature_of`` is that of each column of X."""
+        """Return what tests say of features; ``feature_of`` is that of each column of X."""
         names = getattr(self, "feature_names_in_", None)
         constant = np.bincount(feature_of, weights=varies, minlength=n_features) == 0
         kept = [] if recipe.always_keep is None else recipe.always_keep

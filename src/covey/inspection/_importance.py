@@ -144,7 +144,7 @@ def column_importance(
     random_state: int = 0,
     rows: str | None = None,
 ) -> Importance:
-    """What a model loses on some rows where it does not know a column.
+    """Measure what a model loses on some rows where it does not know a column.
 
     A row keeps its other columns and takes this one from four other rows, which are alike in the
     rest; the mean of what the model then predicts is all it can know without the column. So the

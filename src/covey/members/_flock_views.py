@@ -102,7 +102,7 @@ def _gate_shares(flock: Any, X: Any) -> np.ndarray:
 def because(
     pushes: np.ndarray, names: ArrayLike, top: int, *, either_way: bool
 ) -> list[tuple[str, float]]:
-    """What moved a member the most; nothing where nothing moved it.
+    """Return what moved a member the most; nothing where nothing moved it.
 
     A class is decided by what speaks for it, a number by what moves it either way. Where nothing
     speaks for a class, the member predicts it in spite of what is named.
@@ -113,7 +113,7 @@ def because(
 
 
 def _strongest(flock: Any, names: ArrayLike, shares: Any) -> list[str]:
-    """What moves each member the most in general; "(constant)" where nothing does."""
+    """Return what moves each member the most in general; "(constant)" where nothing does."""
     sizes = np.abs(flock.model_.contrast() * flock.model_.column_scale).mean(axis=1) @ shares
     return [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]
 

@@ -54,14 +54,14 @@ class Classifiers:
 
     @staticmethod
     def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
-        """What the models are to predict for a fuser."""
+        """Return what the models are to predict for a fuser."""
         return common_kind(models, names, fuser)
 
     @staticmethod
     def predictions(
         models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: np.ndarray
     ) -> Predictions:
-        """What the models predict of rows."""
+        """Return what the models predict of rows."""
         outputs = [
             member_output(model, X, classes, kind, name)
             for name, model in zip(names, models, strict=True)
@@ -91,14 +91,14 @@ class Regressors:
 
     @staticmethod
     def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
-        """What the models are to predict for a fuser."""
+        """Return what the models are to predict for a fuser."""
         return "value"
 
     @staticmethod
     def predictions(
         models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: None
     ) -> Predictions:
-        """What the models predict of rows."""
+        """Return what the models predict of rows."""
         return Predictions(member_values(models, names, X), names=names, kind=kind)
 
     @staticmethod
@@ -142,7 +142,7 @@ def check_training_table(
 def training_table_of(
     owner: Any, models: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """The same, of which an ensemble learns what is typical."""
+    """Return the same, of which an ensemble learns what is typical."""
     X, y, weight = check_training_table(owner, models, X, y, sample_weight)
     owner._keep_seen(X, weight)
     owner._keep_rows(X, y, weight)

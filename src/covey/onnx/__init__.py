@@ -59,7 +59,7 @@ def to_onnx(
     dtype: Literal["float32", "float64"] = "float32",
     by_column: bool = False,
 ) -> onnx.ModelProto:
-    """A fitted classifier or regressor as an ONNX graph.
+    """Write a fitted classifier or regressor as an ONNX graph.
 
     Parameters
     ----------

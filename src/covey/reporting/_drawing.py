@@ -368,7 +368,7 @@ def reliability(key: str, bins: list[Bin], **words: str) -> Markup:
 
 
 def histogram(key: str, counts: list[int], *, title: str) -> Markup:
-    """How numbers are spread, small enough for a cell of a table."""
+    """Return how numbers are spread, small enough for a cell of a table."""
     width, tall = 96, 20
     each, most = width / len(counts), max(counts)
     parts = [

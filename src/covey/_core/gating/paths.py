@@ -140,7 +140,7 @@ class FeatureColumns:
 
 
 def path_sizes(n_units: int, most_units: int, most_terms: float = np.inf) -> list[int]:
-    """How many units members keep on average along a path, falling.
+    """Return how many units members keep on average along a path, falling.
 
     ``most_units`` is among them; with a limit of terms, one unit is, and sizes between.
     """
@@ -162,6 +162,6 @@ def member_squares(theta: FloatArray) -> FloatArray:
 
 
 def gate_squares(gate: FloatArray) -> FloatArray:
-    """The same (R, P) of a gate's coefficients (R, K, P), over members."""
+    """Return the same (R, P) of a gate's coefficients (R, K, P), over members."""
     centered = gate - gate.mean(axis=1, keepdims=True)
     return np.sum(centered * centered, axis=1)

@@ -190,7 +190,7 @@ def _sampled(
     prediction: FloatArray,
     small: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """The same by orders that are drawn, and standard errors.
+    """Return the same by orders that are drawn, and standard errors.
 
     Along an order each column adds a difference of two predictions, so that the sum over columns
     is exact for each order, and for their mean. Each background row has equally many orders. Its

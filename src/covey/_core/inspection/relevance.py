@@ -278,7 +278,7 @@ _MOST_OF_THE_ROWS = 0.2
 
 
 def effective_rows(weight: FloatArray) -> float:
-    """How many rows of equal weight tell as much as these."""
+    """Return how many rows of equal weight tell as much as these."""
     return float(weight.sum() ** 2 / (weight**2).sum())
 
 

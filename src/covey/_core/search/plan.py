@@ -152,7 +152,7 @@ REGRESSION = Task(
 
 
 def of_size(task: Task, n_rows: int, n_outputs: int) -> Task:
-    """What is searched for in a table of so many rows.
+    """Return what is searched for in a table of so many rows.
 
     Rows times classes count: a few hundred rows of twenty classes have much to tell.
     """
