@@ -505,7 +505,7 @@ def unfitted():
         ),
         (lambda model: model["fitted"].update(model=None), "model is no object"),
         (lambda model: model["fitted"].update(means=None), "means is missing"),
-        (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
+        (lambda model: model["fitted"]["model"].update(fuser=None), "fuser is no object"),
     ],
 )
 def test_documents_say_what_the_reader_expects_and_nothing_else(change, match, path):
