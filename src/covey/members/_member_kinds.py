@@ -26,7 +26,6 @@ from sklearn.svm import SVC, SVR
 
 from covey._models import requesting_weights
 from covey.fusers._outputs import gather, member_output, member_values
-from covey.members._targets import Numbers
 
 LINEAR = "linear"
 
@@ -206,7 +205,7 @@ def as_given(columns: list[str] | None, X: Any, name: str) -> Any:
 
 def member_prediction(target: Any, name: str, member: Any, X: Any) -> np.ndarray:
     """Return what a fitted member predicts: (n, C), or (n,) numbers."""
-    if isinstance(target, Numbers):
+    if not hasattr(target, "classes"):
         return _without_gaps(member_values([member], [name], X)[:, 0], name)
     if not hasattr(member, "predict_proba"):
         raise ValueError(
