@@ -23,7 +23,7 @@ class HostDevice:
     name: str = "this machine"
 
     def is_worth(self, n_numbers: int) -> bool:
-        """Return whether a search of so many numbers is sent away: it is here already."""
+        """Return whether a search of this many numbers is sent away: it is here already."""
         return False
 
     def send(self, array: Any) -> Any:

@@ -208,7 +208,7 @@ class Wholes(Array):
 
 @dataclass(frozen=True)
 class Index(Wholes):
-    """Positions among so many things; ``none`` allows -1. A shape of "" is a single one."""
+    """Positions among this many things; ``none`` allows -1. A shape of "" is a single one."""
 
     among: str = ""
     none: bool = False

@@ -297,7 +297,7 @@ def vote_bound(
     n_limits = 1 if kind != "c" else 2 if learned else 3
 
     def budget(n_drawn: int) -> float:
-        """How far, as a divergence, the loss of so many drawn members may be from its mean."""
+        """How far, as a divergence, the loss of this many drawn members may be from its mean."""
         if not learned:
             return core.chernoff_budget(len(wrong), delta / n_limits)
         return core.pac_bayes_budget(len(wrong), delta / n_limits, n_drawn * divergence)

@@ -394,7 +394,7 @@ def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) 
 
 
 def _spread(numbers: np.ndarray) -> np.ndarray:
-    """At most so many of the values of a column, evenly."""
+    """Pick at most this many of the values of a column, evenly."""
     if len(numbers) <= _VALUES_OF_PAIRS:
         return numbers
     return numbers[np.linspace(0, len(numbers) - 1, _VALUES_OF_PAIRS).astype(np.intp)]

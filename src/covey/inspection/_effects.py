@@ -584,7 +584,7 @@ def _encoded(values: Any) -> np.ndarray:
 
 
 def _evenly(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of the rows, evenly spaced."""
+    """Pick at most this many of the rows, evenly spaced."""
     if len(rows) <= most:
         return rows
     return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]

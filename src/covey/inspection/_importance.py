@@ -269,7 +269,7 @@ def _standard_errors(
 
 
 def sampled_rows(n_rows: int, n_columns: int, seed: int, width: int | None = None) -> np.ndarray:
-    """The positions of the rows that are measured, of a table that has so many."""
+    """The positions of the rows that are measured, of a table that has this many."""
     most = _FEW_PREDICTIONS // (N_DRAWS * max(1, n_columns))
     # A fit of more rows takes longer, and so may this.
     most = max(most, n_rows // 4, _FEWEST_ROWS)

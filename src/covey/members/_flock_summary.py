@@ -61,7 +61,7 @@ class Effect:
     peaks: bool  # whether the first output is higher in between than at the ends
 
     def name(self, longest: int) -> str:
-        """The feature's name, or those of both, each of at most so many characters."""
+        """The feature's name, or those of both, each of at most this many characters."""
         return " x ".join(shortened(one, longest) for one in self.features)
 
 
@@ -202,7 +202,7 @@ def _member_lines(
 
 
 def shortened(text: str, most: int) -> str:
-    """Text of at most so many characters; what is too much is removed from the middle."""
+    """Return text of at most this many characters; what is too much is removed from the middle."""
     text = " ".join(text.split())
     if len(text) <= most:
         return text

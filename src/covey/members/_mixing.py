@@ -55,7 +55,7 @@ class Clock:
         return bool(task.result["is_late"])
 
     def leaves(self, seconds: float) -> bool:
-        """Return whether so many seconds more are within the limit."""
+        """Return whether this many seconds more are within the limit."""
         return self.seconds() + seconds <= self._limit
 
     def stop(self) -> None:

@@ -197,7 +197,7 @@ class Classes:
         return Predictions(np.exp(logs), self.classes, log_values=logs)
 
     def example(self, n_members: int) -> Predictions:
-        """Return predictions of one row by so many members, to check a fuser with."""
+        """Return predictions of one row by this many members, to check a fuser with."""
         n_classes = len(self.classes)
         even = np.full((1, n_members, n_classes), 1.0 / n_classes)
         return Predictions(even, self.classes)
@@ -399,7 +399,7 @@ class Numbers:
         return Predictions(outputs[0].T, kind="value")
 
     def example(self, n_members: int) -> Predictions:
-        """Return predictions of one row by so many members, to check a fuser with."""
+        """Return predictions of one row by this many members, to check a fuser with."""
         return Predictions(np.zeros((1, n_members)), kind="value")
 
     def of_one(self, outputs: np.ndarray) -> np.ndarray:

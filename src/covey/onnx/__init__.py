@@ -235,7 +235,7 @@ def _check_exportable(estimator: Any, who: str, dtype: str, coded: bool = False)
 
 
 def _check_parts(estimator: Any, who: str, dtype: str) -> None:
-    """The same of models beside or on top of members, and of learners of bits."""
+    """Return the same of models beside or on top of members, and of learners of bits."""
     whose = who[0].lower() + who[1:]
     final = getattr(getattr(estimator, "fuser_", None), "final_estimator_", None)
     if final is not None:

@@ -125,11 +125,11 @@ class Graph:
         return self.node("Mul", values, rise)
 
     def cast(self, value: str) -> str:
-        """As floating-point numbers of the graph's precision."""
+        """Return it as floating-point numbers of the graph's precision."""
         return self.node("Cast", value, to=self._proto)
 
     def whole(self, value: str) -> str:
-        """As whole numbers."""
+        """Return it as whole numbers."""
         return self.node("Cast", value, to=onnx.TensorProto.INT64)
 
     def in_double(self) -> Self:

@@ -509,7 +509,7 @@ def shrinkage(n_rows: float) -> float:
 
 
 def penalties(n_rows: float, *, numbers: bool, single: bool = False) -> FloatArray:
-    """The penalties to choose from, falling, for so many rows or such a sum of their weights.
+    """The penalties to choose from, falling, for this many rows or such a sum of their weights.
 
     They are against the mean log-likelihood of a row, or its mean loss in units of y's variance.
     A single member of few rows and many columns may need stronger ones than a gate does.

@@ -81,7 +81,7 @@ class FeatureColumns:
         return always[..., self._first] & always[..., self._second] & self._usable
 
     def most_columns(self, n_members: int, n_units: int) -> int:
-        """How many columns members of so many units on average have at most, all together."""
+        """How many columns members of this many units on average have at most, all together."""
         if not self._multiplies:
             widest = np.sort(self._widths)[::-1][:n_units].sum()
             return n_members * (self._n_always + int(widest))
@@ -95,7 +95,7 @@ class FeatureColumns:
         return n_columns
 
     def units_within(self, most_features: int) -> int:
-        """How many units a member can have that has at most so many features; the smallest."""
+        """How many units a member can have that has at most this many features; the smallest."""
         ends = np.cumsum(np.sort(self._sizes))
         return int(np.sum(ends <= most_features - self._always))
 
@@ -123,7 +123,7 @@ class FeatureColumns:
         return kept.reshape(strength.shape) & allowed
 
     def _within(self, strength: FloatArray, room: int) -> BoolArray:
-        """The strongest units of each member that have at most so many features together."""
+        """The strongest units of each member that have at most this many features together."""
         allowed = np.ones(strength.shape, dtype=bool)
         if self._sizes.sum() <= room:
             return allowed

@@ -192,12 +192,12 @@ def merge_tree(shares: FloatArray, linkage: str) -> FloatArray:
 
 
 def cut(tree: FloatArray, n_clusters: int) -> IntArray:
-    """The partition of a tree into so many clusters, exactly; ties fall as they were merged."""
+    """The partition of a tree into this many clusters, exactly; ties fall as they were merged."""
     return in_order_of_appearance(hierarchy.cut_tree(tree, n_clusters)[:, 0])
 
 
 def lifetimes(tree: FloatArray, numbers: list[int]) -> list[float]:
-    """Over which share of thresholds a tree falls into so many clusters.
+    """Over which share of thresholds a tree falls into this many clusters.
 
     The number that lives longest is Fred and Jain's choice. It needs no resamples, so that it
     serves partitions that were made elsewhere.
