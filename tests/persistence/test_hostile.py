@@ -277,7 +277,7 @@ def test_encrypted_repeated_and_unknown_entries_are_refused(path):
 
 def test_an_array_is_read_once(path):
     def twice(document):
-        columns = document["model"]["fitted"]["model"]["columns"]
+        columns = document["model"]["fitted"]["model"]["scaling"]
         columns["mean"] = columns["scale"]
 
     with pytest.raises(ModelFileError, match="is missing, or is read twice"):
@@ -480,9 +480,9 @@ def unfitted():
     return {"kind": "StandardScaler", "parameters": {}, "fitted": None}
 
 
-def columns(model):
-    """What a document says of the columns of a flock."""
-    return model["fitted"]["model"]["columns"]
+def scaling(model):
+    """What a document says of how the columns of a flock are standardized."""
+    return model["fitted"]["model"]["scaling"]
 
 
 @pytest.mark.parametrize(
@@ -501,16 +501,16 @@ def columns(model):
             lambda model: model["parameters"].update(fuser={"model": unfitted()}),
             "fuser is no Fuser",
         ),
-        (lambda model: columns(model).pop("mean") and None, "lacks 'mean'"),
-        (lambda model: columns(model).update(mean=-1), "mean is not between"),
-        (lambda model: columns(model).update(mean=True), "mean is no whole number"),
-        (lambda model: columns(model).update(mean="../0"), "mean is no whole number"),
+        (lambda model: scaling(model).pop("mean") and None, "lacks 'mean'"),
+        (lambda model: scaling(model).update(mean=-1), "mean is not between"),
+        (lambda model: scaling(model).update(mean=True), "mean is no whole number"),
+        (lambda model: scaling(model).update(mean="../0"), "mean is no whole number"),
         (
             lambda model: model["fitted"].update(n_features_in=10**12),
             "n_features_in is not between",
         ),
         (lambda model: model["fitted"].update(model=None), "model is no object"),
-        (lambda model: columns(model).update(filling=None), "filling is no whole number"),
+        (lambda model: scaling(model).update(filling=None), "filling is no whole number"),
         (lambda model: model["fitted"]["model"].update(fuser=None), "fuser is no object"),
     ],
 )

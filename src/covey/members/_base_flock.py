@@ -55,7 +55,7 @@ _MOST_FOR_NEWTON = 2000
 # What every fit finds, and what one that is continued keeps.
 _OF_ONE_FIT = ("_seen_columns", "_importance_of_columns", "decision_", "calibration_")
 _OF_ONE_FIT += ("out_of_fold_", "readable_")
-_CONTINUED = ("model_", "_target", "_grown", "_scale", "_ranges")
+_CONTINUED = ("model_", "_target", "_grown", "_scaling", "_ranges")
 
 
 class _PartOf:
@@ -101,8 +101,8 @@ class Flock(CallbackSupportMixin, Ensemble):
     )
 
     classes_, y_range_ = _OfTarget("classes"), _OfTarget("range")
-    mean_, scale_ = _PartOf("_scale", "mean"), _PartOf("_scale", "scale")
-    _usable = _PartOf("_scale", "usable")
+    mean_, scale_ = _PartOf("_scaling", "mean"), _PartOf("_scaling", "scale")
+    _usable = _PartOf("_scaling", "usable")
     y_center_, y_scale_ = _OfTarget("center"), _OfTarget("scale")
     n_estimators_, fuser_ = _OfModel("n_members"), _OfModel("fuser")
     member_coef_, member_intercept_ = _OfModel("coef"), _OfModel("intercept")
@@ -297,7 +297,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         usable = varies if self.fit_intercept else varies | (mean != 0)
         # Without an intercept no column may be shifted: that would amount to one.
         centered = self.scale_features and self.fit_intercept
-        self._scale = ColumnScale(
+        self._scaling = ColumnScale(
             mean if centered else np.zeros_like(mean),
             np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean)),
             usable,

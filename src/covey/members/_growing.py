@@ -54,7 +54,7 @@ class Growing:
     def restored(self) -> None:
         """Refuse a flock of a file whose parts do not fit each other."""
         flock, model = self._flock, self._flock.model_
-        flock._scale = model.columns
+        flock._scaling = model.scaling
         flock._columns.check_width("basis", model.basis.n_features)
         kind = AccuracyHistory if flock._classifies else LossHistory
         own = all(isinstance(one.history, kind | None) for one in flock._grown)
@@ -236,7 +236,7 @@ class Growing:
         flock = self._flock
         if self._fuser.learns:
             return None
-        names = ("_target", "_scale")
+        names = ("_target", "_scaling")
         known = {name: getattr(flock, name) for name in names if hasattr(flock, name)}
         return {"model_": self._model(len(flock._grown)), **known}
 

@@ -46,7 +46,7 @@ class LinearModel:
     """
 
     target: stored.AnyOf(Classes, Numbers, letters="C")
-    columns: stored.Record(ColumnScale, "D")
+    scaling: stored.Record(ColumnScale, "D")
     basis: stored.Record(Basis, "D P")
     coef: stored.Array("K C P", fewest=1, most=100_000)
     intercept: stored.Array("K C")
@@ -78,7 +78,7 @@ class LinearModel:
         check_coefficients(coef, basis.feature, names)
         return cls(
             target=flock._target,
-            columns=flock._scale,
+            scaling=flock._scaling,
             basis=basis,
             # As files hold them: products of other layouts differ in their last bit.
             coef=np.ascontiguousarray(coef),
@@ -164,7 +164,7 @@ class LinearModel:
     @property
     def filling(self) -> np.ndarray:
         """What takes the place of gaps (D,) in new rows."""
-        return self.columns.filling
+        return self.scaling.filling
 
     # -- tell ------------------------------------------------------------------------------
 

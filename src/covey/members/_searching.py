@@ -40,7 +40,7 @@ _SHARE_OF_LINEAR = 0.4
 # What linear members know of the table that a flock was fitted to.
 _OF_TABLE = (
     *("n_features_in_", "feature_names_in_", "_target", "preparation_", "_seen_columns"),
-    *("_seed", "_ranges", "_scale"),
+    *("_seed", "_ranges", "_scaling"),
 )
 
 
@@ -64,7 +64,7 @@ class Searching:
         if not isinstance(model, LinearModel):
             model.check(flock)
             return
-        flock._ranges, flock._scale = model.basis.seen, model.columns
+        flock._ranges, flock._scaling = model.basis.seen, model.scaling
         flock._columns.check_width("basis", model.basis.n_features)
 
     # -- parameters ------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class Searching:
         )
         predicted = self._keep_predictions(library, names, weights)
         flock.calibration_ = calibration(flock, rows, held_out, predicted)
-        for name in ("_scale", "_ranges"):
+        for name in ("_scaling", "_ranges"):
             vars(flock).pop(name, None)  # the typical row takes their place
         fitted = {LINEAR: flocks} | comparison.on_folds
         fitted = {name: fitted.get(name, []) for name in names}
