@@ -156,6 +156,13 @@ def quiet(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
     return silenced
 
 
+def finite_in_blocks(
+    function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
+) -> np.ndarray:
+    """Return a function of rows that is finite, computed block by block."""
+    return in_blocks(finite(function), X, n_jobs)
+
+
 def in_blocks(
     function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
 ) -> np.ndarray:

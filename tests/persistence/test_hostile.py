@@ -369,7 +369,7 @@ def test_arrays_are_of_the_kind_and_shape_that_the_model_needs(change, match, pa
 def test_a_part_of_another_class_is_refused(tmp_path):
     mean = covey.SubsetEnsembleClassifier(2, fuser="mean", max_iter=5, random_state=0)
     entries = entries_of(saved(mean.fit(ROWS, SIDES), tmp_path / "mean.covey"))
-    other = json.loads(entries["model.json"])["model"]["fitted"]["fuser"]
+    other = json.loads(entries["model.json"])["model"]["fitted"]["model"]["fuser"]
     stack = covey.GeneralStackingClassifier([GaussianNB()], cv=2).fit(ROWS, SIDES)
 
     def swap(document):
@@ -505,7 +505,7 @@ def unfitted():
         ),
         (lambda model: model["fitted"].update(model=None), "model is no object"),
         (lambda model: model["fitted"].update(means=None), "means is missing"),
-        (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
+        (lambda model: model["fitted"]["model"].update(fuser=None), "fuser is no object"),
     ],
 )
 def test_documents_say_what_the_reader_expects_and_nothing_else(change, match, path):

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import joblib
@@ -17,15 +18,15 @@ from sklearn.utils import Bunch, check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from covey import __version__
+from covey._blocks import finite_in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
 from covey._core.blocks import own_threads
-from covey._core.losses import ValueLoss
 from covey._core.quantiles import effective_weights
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
-from covey._state import Array, Flags, Labels, Number, OrAbsent, OrNone, Record, Where, Whole
+from covey._state import AnyOf, Array, Flags, OrAbsent, OrNone, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
 from covey.fusers import Predictions
 from covey.members._calibrated import (
@@ -38,11 +39,12 @@ from covey.members._calibrated import (
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._flock_columns import FlockColumns
 from covey.members._importance import MOST_KEPT, TrainingSample
-from covey.members._linear_model import LinearModel
+from covey.members._linear_model import GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
+from covey.members._mixed_model import MixedModel
 from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
-from covey.members._targets import CLASSES, NUMBERS, Classes, Numbers
+from covey.members._targets import Classes, Numbers
 from covey.tables._checked import checked_rows
 from covey.tables._columns import feature_names
 from covey.tables._preparation import Preparation, nothing_varies
@@ -53,14 +55,15 @@ _MOST_FOR_NEWTON = 2000
 # What every fit finds, and what one that is continued keeps.
 _OF_ONE_FIT = ("_seen_columns", "_importance_of_columns", "decision_", "calibration_")
 _OF_ONE_FIT += ("out_of_fold_", "readable_")
-_CONTINUED = ("fuser_", "model_", "_grown", "mean_", "scale_", "_usable", "_means", "_ranges")
+_CONTINUED = ("model_", "_target", "_grown")
+_CONTINUED += ("mean_", "scale_", "_usable", "_means", "_ranges")
 
 
-class _OfModel:
-    """An attribute of a fitted flock that is a part of its model, if the model has it."""
+class _PartOf:
+    """An attribute of a fitted flock that is a part of its model or target, if that has it."""
 
-    def __init__(self, part: str) -> None:
-        self._part = part
+    def __init__(self, whole: str, part: str) -> None:
+        self._whole, self._part = whole, part
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -68,12 +71,16 @@ class _OfModel:
     def __get__(self, flock: Any, owner: type | None = None) -> Any:
         if flock is None:
             return self
-        if not hasattr(getattr(flock, "model_", None), self._part):
+        whole = getattr(flock, self._whole, None)
+        if not hasattr(whole, self._part):
             raise AttributeError(f"This {type(flock).__name__} has no {self._name}.")
-        return getattr(flock.model_, self._part)
+        return getattr(whole, self._part)
 
     def __set__(self, flock: Any, value: Any) -> None:
         raise AttributeError(f"{self._name} is a part of model_, which is replaced as a whole.")
+
+
+_OfModel, _OfTarget = partial(_PartOf, "model_"), partial(_PartOf, "_target")
 
 
 class Flock(CallbackSupportMixin, Ensemble):
@@ -86,15 +93,11 @@ class Flock(CallbackSupportMixin, Ensemble):
     # What becomes of gaps and categories.
     preparation_: OrNone(Record(Preparation, "F D")) = None
     _seed: Whole(0, 2**31)
-    classes_: Where("_classifies", Labels("C", 2))
-    y_center_: Where("_regresses", Number())
-    y_scale_: Where("_regresses", Number(1e-200))
-    _value_loss: Where("_regresses", Record(ValueLoss))
-
     _usable: OrAbsent(Flags("D"))
     mean_: OrAbsent(Array("D"))
     scale_: OrAbsent(Array("D", low=1e-200))
     _means: OrAbsent(Array("D"))
+    model_: AnyOf(GatedModel, MixedModel, letters="C D F")
 
     calibration_: Where(
         "_classifies",
@@ -102,7 +105,9 @@ class Flock(CallbackSupportMixin, Ensemble):
         OrAbsent(Record(IntervalCalibration)),
     )
 
-    n_estimators_ = _OfModel("n_members")
+    classes_, y_range_ = _OfTarget("classes"), _OfTarget("range")
+    y_center_, y_scale_ = _OfTarget("center"), _OfTarget("scale")
+    n_estimators_, fuser_ = _OfModel("n_members"), _OfModel("fuser")
     member_coef_, member_intercept_ = _OfModel("coef"), _OfModel("intercept")
     support_, gate_support_ = _OfModel("support"), _OfModel("gate_support")
     basis_, n_iter_, history_ = _OfModel("basis"), _OfModel("n_iter"), _OfModel("history")
@@ -121,6 +126,9 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self._finder(self).roster
 
     def _restored(self) -> None:
+        self._target = self.model_.target
+        own = isinstance(self._target, self._kind_of_target)
+        refuse("model", "predicts another target.", own)
         self._finder(self).restored()
 
     @property
@@ -133,8 +141,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         return {} if self._classifies else {"C": 1}
 
     @property
-    def _target(self) -> Classes | Numbers:
-        return CLASSES if self._classifies else NUMBERS
+    def _kind_of_target(self) -> type[Classes | Numbers]:
+        return Classes if self._classifies else Numbers
 
     # -- fit -------------------------------------------------------------------------------
 
@@ -171,7 +179,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         continued = self.warm_start and hasattr(self, "fuser_")
         rows = self._open_rows(X, y, sample_weight, groups, reset=not continued)
         try:
-            self._target.check_rows(self, rows, continued)
+            self._kind_of_target.check_rows(self, rows, continued)
             # If this fit fails, nothing of an earlier one must be left.
             for name in _OF_ONE_FIT if continued else (*_OF_ONE_FIT, *_CONTINUED):
                 vars(self).pop(name, None)
@@ -182,7 +190,7 @@ class Flock(CallbackSupportMixin, Ensemble):
             if isinstance(rows, InMemoryRows):
                 self._keep_seen(rows.table, rows.weight, rows.reading)
             rows = self._columns.prepared(rows, continued)
-            self._target.standardize(self, rows, continued)
+            self._target = self._kind_of_target.learnt(self, rows, continued)
             self._keep_ranges(rows, continued)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -193,8 +201,6 @@ class Flock(CallbackSupportMixin, Ensemble):
                 self._keep_prepared(rows)
         finally:
             rows.close()
-            if not hasattr(self, "fuser_"):
-                vars(self).pop("model_", None)
         if self._seen_columns is None and self.preparation_ is None:
             # Of blocks of rows the means are known, which stand for what is typical.
             self._seen_columns = seen_means(feature_names(self), self._means, self.scale_)
@@ -333,17 +339,12 @@ class Flock(CallbackSupportMixin, Ensemble):
             "scale": self.model_.column_scale,
         }
 
-    def _is_linear(self) -> bool:
-        """Return whether the fitted flock is one linear model."""
-        own = isinstance(self.model_, LinearModel)
-        return own and isinstance(self.fuser_, self._target.linear_fuser)
-
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (C, P) and intercepts (C,) of a flock that is one linear model."""
         why_not = self.model_.why_not_one(self)
         if why_not is not None:
             raise AttributeError(why_not)
-        return self.model_.as_one(self)
+        return self.model_.as_one()
 
     def collapse(self) -> LinearMember | LinearRegressionMember:
         """The whole ensemble as one linear model, where the fuser allows it.
@@ -426,22 +427,25 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self.model_.filling(self)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return self.model_.by_blocks(self, function, X)
+        # Members of other kinds have threads of their own.
+        jobs = self.n_jobs if isinstance(self.model_, LinearModel) else None
+        return finite_in_blocks(function, X, jobs)
 
     def _names(self) -> list[str]:
         return self.model_.names()
 
     def _predictions(self, X: Any) -> Predictions:
-        return self.model_.predictions(self, X)
+        return self.model_.predictions(X)
 
     def _fused(self, X: Any) -> np.ndarray:
-        return self.model_.fused(self, X)
+        return self.model_.fused(X)
 
     def _fused_log(self, X: Any) -> np.ndarray:
-        return self.model_.fused_log(self, X)
+        return self.model_.fused_log(X)
 
     def _columns_looked_at(self) -> np.ndarray:
-        return self.model_.columns_looked_at(self)
+        looked_at = self.model_.columns_looked_at()
+        return np.broadcast_to(looked_at, self.n_features_in_)
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
         rows, units = super()._explained_rows(X)
@@ -456,7 +460,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         product with X. Of others they are logarithms of probabilities. Shapes are as in
         scikit-learn: (n_samples,) for two classes, else (n_samples, n_classes).
         """
-        if not (hasattr(self, "fuser_") and self._is_linear()):
+        if not (hasattr(self, "model_") and self.model_.is_one):
             return super().decision_function(X)
         rows = self.basis_.rows(self._check_rows(X))
         coef, intercept = self.coef_, self.intercept_
@@ -580,7 +584,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         rows = self._check_rows(X)
         check_consistent_length(rows, y)
-        truth = self._target.encoded(self, y)
+        truth = self._target.encoded(y, type(self).__name__)
         weight = check_sample_weight(sample_weight, len(truth))
         used = weight > 0
         predicted = self._by_blocks(self._fused, rows)[used]
@@ -594,7 +598,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
         search, these have chosen nothing.
         """
-        truth = self._target.encoded(self, np.asarray(y))
+        truth = self._target.encoded(np.asarray(y), type(self).__name__)
         weight = effective_weights(np.ones(len(truth)))
         self.calibration_ = self._target.calibration.of(OUT_OF_FOLD, truth, predicted, weight)
 

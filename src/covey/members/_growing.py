@@ -18,7 +18,7 @@ from covey._core.basis import Basis
 from covey._state import refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate
-from covey.members._linear_model import LinearModel
+from covey.members._linear_model import GrownModel
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._stored import check_fuser
 
@@ -65,7 +65,8 @@ class Growing:
         for name in ("coef", "intercept"):
             largest = np.abs(getattr(model, name)).max(initial=0.0)
             refuse(name, "is not finite.", largest <= _LARGEST, too_large=True)
-        check_fuser(flock.fuser_, lambda fuser: flock._target.example(flock), len(flock.mean_))
+        example = model.target.example(model.n_members)
+        check_fuser(model.fuser, lambda fuser: example, len(flock.mean_))
 
     def check_parameters(self, groups: Any = None) -> None:
         """Refuse parameters that make no sense, before any data is read."""
@@ -86,7 +87,7 @@ class Growing:
         if flock.temperature is not None:
             check_number(flock.temperature, "temperature", low=0, closed="neither")
         check_number(flock.subset_penalty, "subset_penalty", low=0)
-        flock._target.check_loss(flock)
+        flock._kind_of_target.check_loss(flock)
         if flock.select_size is not None:
             check_choice(flock.select_size, "select_size", ("train", "validation"))
         check_number(
@@ -137,7 +138,7 @@ class Growing:
             acceptance=flock.acceptance,
             temperature=_TEMPERATURE if flock.temperature is None else float(flock.temperature),
             subset_penalty=float(flock.subset_penalty),
-            **flock._target.growth(flock),
+            **flock._kind_of_target.growth(flock),
         )
 
     @property
@@ -160,17 +161,18 @@ class Growing:
         if flock._classifies and not flock._grown:
             flock._set_scale(*rows.moments())
         self._grow(rows, context, given)
+        model = self._model(len(flock._grown))
         if flock.select_size is not None:
-            flock.model_ = self._model(best_size(rows.stage_scores(flock, fuser)))
+            model = self._model(best_size(rows.stage_scores(model, fuser)))
         if isinstance(fuser, Gate):
-            self._refine(rows, fuser)
+            model = self._refined(rows)
         elif fuser.learns:
             X, y, weight = rows.held_out()
-            fuser.fit(flock._predictions(X), y, X, weight)
+            fuser.fit(model.predictions(X), y, X, weight)
         else:
             # A fixed rule learns nothing, but still checks that it suits these members.
-            fuser.fit(flock._target.example(flock))
-        flock.fuser_ = fuser
+            fuser.fit(model.target.example(model.n_members))
+        flock.model_ = model
 
     def _grow(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
         flock = self._flock
@@ -207,7 +209,6 @@ class Growing:
                 ConvergenceWarning,
                 stacklevel=6,
             )
-        flock.model_ = self._model(len(flock._grown))
 
     def _grow_one(self, rows: InMemoryRows, trainer: Any) -> GrownMember:
         grown = trainer.grow()
@@ -237,9 +238,9 @@ class Growing:
         flock = self._flock
         if self._fuser.learns:
             return None
-        names = ("classes_", "y_center_", "y_scale_", "mean_", "scale_")
+        names = ("_target", "mean_", "scale_")
         known = {name: getattr(flock, name) for name in names if hasattr(flock, name)}
-        return {"model_": self._model(len(flock._grown)), **known, "fuser_": self._fuser}
+        return {"model_": self._model(len(flock._grown)), **known}
 
     def _parts(self, n_members: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
@@ -250,13 +251,14 @@ class Growing:
             np.stack([member.support for member in members]),
         )
 
-    def _model(self, n_members: int) -> LinearModel:
+    def _model(self, n_members: int) -> GrownModel:
         flock = self._flock
         theta, intercept, support = self._parts(n_members)
         members = flock._grown[:n_members]
         coef = theta / flock.scale_
-        return LinearModel.of(
+        return GrownModel.of(
             flock,
+            fuser=self._fuser,
             basis=replace(Basis.plain(coef.shape[2]), seen=flock._ranges),
             coef=coef,
             intercept=intercept - coef @ flock.mean_,
@@ -268,11 +270,11 @@ class Growing:
             shares=np.full(len(members), 1.0 / len(members)),
         )
 
-    def _refine(self, rows: InMemoryRows, fuser: Gate) -> None:
+    def _refined(self, rows: InMemoryRows) -> GrownModel:
         """Fit gate and members together, each member on the subset that it was grown on."""
         flock = self._flock
         theta, intercept = rows.refine(
-            fuser,
+            self._fuser,
             flock.mean_,
             flock.scale_,
             self._parts(len(flock._grown)),
@@ -282,18 +284,17 @@ class Growing:
         )
         for member, refined, moved in zip(flock._grown, theta, intercept, strict=True):
             member.theta, member.intercept = refined, moved
-        flock.model_ = self._model(len(flock._grown))
-        flock.fuser_ = fuser
-        shares, means = rows.mean_importance(flock), rows.mean_predictions(flock)
-        flock.model_ = replace(flock.model_, shares=shares, means=means)
-        self._warn_of_constant_members(rows.constant_members(flock))
+        model = self._model(len(flock._grown))
+        self._warn_of_constant_members(rows.constant_members(model))
+        shares, means = rows.mean_importance(model), rows.mean_predictions(model)
+        return replace(model, shares=shares, means=means)
 
     def _warn_of_constant_members(self, constant: np.ndarray) -> None:
         if len(constant) > 1 and constant.sum() > len(constant) / 2:
             warnings.warn(
                 f"{constant.sum()} of {len(constant)} members predict the same for (nearly) every "
                 "row, so that little but the gate decides; give the Gate a smaller alpha than "
-                f"{self._flock.fuser_.alpha_:.2g}, or use fewer members (n_estimators).",
+                f"{self._fuser.alpha_:.2g}, or use fewer members (n_estimators).",
                 UserWarning,
                 stacklevel=7,
             )

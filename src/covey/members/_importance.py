@@ -181,14 +181,15 @@ def _gated(
     groups = Groups(
         found.basis, found.gate_coef, found.gate_intercept, found.sizes, found.pools, found.weights
     )
-    coef, intercept = flock._target.in_units(flock, found.coef, found.intercept)
+    coef, intercept = flock._target.in_units(found.coef, found.intercept)
     return GatedAnswers(
         groups, coef, intercept, numbers, unit, rows, is_value=not flock._classifies
     )
 
 
 def _asking(flock: Any, name: str, model: Any) -> Any:
-    return lambda table: member_prediction(flock, name, model, as_given(flock, table, name))
+    target, columns = flock._target, flock._columns.given_names()
+    return lambda X: member_prediction(target, name, model, as_given(columns, X, name))
 
 
 def _groups_of_features(model: Any) -> np.ndarray:

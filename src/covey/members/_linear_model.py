@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from covey import _state as stored
-from covey._blocks import finite, in_blocks
+from covey._blocks import finite_in_blocks
 from covey._core.basis import Basis
 from covey._core.search.assembly import FoundFlock
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._state import refuse
 from covey._validation import check_coefficients
-from covey.fusers import Predictions
+from covey.fusers import Fuser, Predictions
 from covey.fusers._gate import GatedGroups
-from covey.members._ensemble import Ensemble
 from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
+from covey.members._targets import Classes, Numbers
 
 # What a search found that a model keeps as it is, or in the units of y.
 _AS_FOUND = (
@@ -32,9 +32,10 @@ _AS_FOUND = (
 class LinearModel:
     """K linear members on P columns, which are made of F features.
 
-    What it is fused by, and what the table was like, its flock knows.
+    A subclass says what fuses them, ``fuser``. What the table was like, its flock knows.
     """
 
+    target: stored.AnyOf(Classes, Numbers, letters="C")
     basis: stored.Record(Basis, "D P")
     coef: stored.Array("K C P", fewest=1, most=100_000)
     intercept: stored.Array("K C")
@@ -59,12 +60,13 @@ class LinearModel:
         **more: Any,
     ) -> Self:
         """Make a model of members (K, C, P), given for a standardized target."""
-        coef, intercept = flock._target.in_units(flock, coef, intercept)
+        coef, intercept = flock._target.in_units(coef, intercept)
         names = getattr(flock, "feature_names_in_", None)
         if flock.preparation_ is not None:
             names = np.array(flock._columns.names(), dtype=object)
         check_coefficients(coef, basis.feature, names)
         return cls(
+            target=flock._target,
             basis=basis,
             # As files hold them: products of other layouts differ in their last bit.
             coef=np.ascontiguousarray(coef),
@@ -92,55 +94,60 @@ class LinearModel:
     def estimators(self, flock: Any) -> list[Any]:
         """Return the members, each a fitted estimator that shares the arrays."""
         parts = zip(self.coef, self.intercept, self.support, strict=True)
-        return [flock._target.member(flock, *part) for part in parts]
+        return [self.target.member(flock, *part) for part in parts]
 
-    def contrast(self, flock: Any) -> np.ndarray:
+    def contrast(self) -> np.ndarray:
         """Return the coefficients (K, C, P) without what all classes share."""
-        return flock._target.contrast(self.coef)
+        return self.target.contrast(self.coef)
 
-    def as_one(self, flock: Any) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def is_one(self) -> bool:
+        """Whether all members together are one linear model."""
+        return isinstance(self.fuser, self.target.linear_fuser)
+
+    def as_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (C, P) and intercepts (C,) of members that are fused into one."""
-        weights = flock.fuser_.member_weights(self.n_members)
+        weights = self.fuser.member_weights(self.n_members)
         return np.tensordot(weights, self.coef, axes=1), weights @ self.intercept
 
     def why_not_one(self, flock: Any) -> str | None:
         """Return why a flock is not one linear model; None if it is."""
-        if flock._is_linear():
+        if self.is_one:
             return None
         return (
-            f"Only the {flock._target.linear_rule} of linear members is itself linear; "
+            f"Only the {self.target.linear_rule} of linear members is itself linear; "
             f"fuser={flock.fuser!r} cannot collapse into one linear model."
         )
 
     # -- predict ---------------------------------------------------------------------------
 
-    def by_blocks(self, flock: Any, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        """Apply a function to blocks of rows, side by side."""
-        return in_blocks(finite(function), X, flock.n_jobs)
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the probabilities (n, C), or the numbers (n,), of rows as members see them."""
+        return finite_in_blocks(self.fused, X)
 
-    def predictions(self, flock: Any, X: Any) -> Predictions:
+    def predictions(self, X: Any) -> Predictions:
         """Return what the members predict, whose linear functions give (C, K, n)."""
         members = self.coef.transpose(1, 0, 2), self.intercept.T
-        return flock._target.predictions(flock, linear_logits(self.basis.rows(X), *members))
+        return self.target.predictions(linear_logits(self.basis.rows(X), *members))
 
-    def fused(self, flock: Any, X: Any) -> np.ndarray:
+    def fused(self, X: Any) -> np.ndarray:
         """Return what they predict together."""
-        if flock._is_linear():
-            outputs = linear_logits(self.basis.rows(X), *self.as_one(flock))
-            return flock._bounded(flock._target.of_one(outputs))
-        if isinstance(flock.fuser_, GatedGroups):
-            pooled = flock.fuser_.fuse_linear(X, self.coef, self.intercept)
-            return flock._bounded(flock._target.of_pool(pooled))
-        return Ensemble._fused(flock, X)
+        if self.is_one:
+            fused = self.target.of_one(linear_logits(self.basis.rows(X), *self.as_one()))
+        elif isinstance(self.fuser, GatedGroups):
+            fused = self.target.of_pool(self.fuser.fuse_linear(X, self.coef, self.intercept))
+        else:
+            fused = self.fuser.fuse(self.predictions(X), X)
+        return self.target.bounded(fused)
 
-    def fused_log(self, flock: Any, X: Any) -> np.ndarray:
+    def fused_log(self, X: Any) -> np.ndarray:
         """Return the logarithms of that."""
-        if flock._is_linear():
-            return log_softmax(linear_logits(self.basis.rows(X), *self.as_one(flock))).T
-        if isinstance(flock.fuser_, GatedGroups):
+        if self.is_one:
+            return log_softmax(linear_logits(self.basis.rows(X), *self.as_one())).T
+        if isinstance(self.fuser, GatedGroups):
             with np.errstate(divide="ignore"):
-                return np.log(self.fused(flock, X))
-        return Ensemble._fused_log(flock, X)
+                return np.log(self.fused(X))
+        return self.fuser.fuse_log(self.predictions(X), X)
 
     def filling(self, flock: Any) -> np.ndarray:
         """Return what takes the place of gaps (D,) in new rows."""
@@ -148,27 +155,34 @@ class LinearModel:
 
     # -- tell ------------------------------------------------------------------------------
 
-    def columns_looked_at(self, flock: Any) -> np.ndarray:
+    def columns_looked_at(self) -> np.ndarray:
         """Return which features may move a prediction, (F,)."""
-        return np.full(flock.n_features_in_, flock.fuser_.needs_X) | self.support.any(axis=0)
+        return self.fuser.needs_X | self.support.any(axis=0)
 
-    def column_sizes(self, flock: Any) -> np.ndarray:
+    def column_sizes(self) -> np.ndarray:
         """Return how large the coefficients of each column (D,) are; they sum to one."""
-        size = np.abs(self.contrast(flock) * self.column_scale).mean(axis=1)
-        size = self.basis.on_features(self.shares @ size + self.gate_sizes(flock))
+        size = np.abs(self.contrast() * self.column_scale).mean(axis=1)
+        size = self.basis.on_features(self.shares @ size + self.gate_sizes())
         return size / size.sum() if size.any() else size
 
-    def gate_sizes(self, flock: Any) -> np.ndarray | float:
+    def gate_sizes(self) -> np.ndarray | float:
         """Return how much each column (P,) moves gates that were learnt with the members."""
         return 0.0
 
     def feature_sizes(self, flock: Any) -> np.ndarray:
         """Return how large the coefficients of each feature (F,) are; they sum to one."""
-        sizes = self.column_sizes(flock)
+        sizes = self.column_sizes()
         return sizes if flock.preparation_ is None else sizes @ flock.preparation_.shares()
 
     # These take the flock, too.
     decisions, summary, table = map(staticmethod, (decisions, flock_summary, flock_table))
+
+
+@dataclass(frozen=True, eq=False)
+class GrownModel(LinearModel):
+    """Linear members that Algorithm 1 grew, and the fuser of a user's choice."""
+
+    fuser: stored.Model(Fuser)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,20 +218,21 @@ class GatedModel(LinearModel):
         """The group of each member."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-    def fuser(self, flock: Any) -> GatedGroups:
-        """Return what fuses the groups."""
+    @cached_property
+    def fuser(self) -> GatedGroups:
+        """What fuses the groups."""
         gates = self.basis, self.gate_coef, self.gate_intercept
         groups = self.sizes.tolist(), self.pools, self.group_weights
-        return GatedGroups(*gates, *groups, getattr(flock, "classes_", None))
+        return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))
 
-    def columns_looked_at(self, flock: Any) -> np.ndarray:
+    def columns_looked_at(self) -> np.ndarray:
         """Return which features may move a prediction, (F,)."""
         return self.support.any(axis=0) | self.gate_support.any(axis=0)
 
-    def gate_sizes(self, flock: Any) -> np.ndarray:
+    def gate_sizes(self) -> np.ndarray:
         """Return how much each column (P,) moves the gates."""
         # Gates have logits; what members predict of numbers has the unit of y.
-        unit = float(getattr(flock, "y_scale_", 1.0))
+        unit = getattr(self.target, "scale", 1.0)
         gates = self.gate_coef * self.column_scale
         starts = np.cumsum(self.sizes) - self.sizes
         spans = zip(starts, self.sizes, strict=True)

@@ -58,7 +58,7 @@ def mixed_decisions(
             continue
         for record, value in zip(records, values[:, number], strict=True):
             called = {**of_kind, "name": name, "weight": float(weight)}
-            record["members"].append({**called, **flock._target.decision(flock, value)[0]})
+            record["members"].append({**called, **flock._target.decision(value)[0]})
     for record in records:
         record["members"].sort(key=lambda one: -one["weight"])
         kept = [one for one in record["members"] if one["weight"] > LEAST_WEIGHT]
@@ -120,7 +120,7 @@ def _known_importances(flock: Any) -> np.ndarray | None:
 
 def _own_importances(flock: Any, member: Any) -> np.ndarray | None:
     if hasattr(member, "model_"):
-        own = member.model_.column_sizes(member)
+        own = member.model_.column_sizes()
     else:
         own = getattr(member, "feature_importances_", None)
     if own is None or np.shape(own) != flock.model_.typical.shape or not np.isfinite(own).all():
@@ -154,7 +154,7 @@ def _pushes(
         changed = np.repeat(X[None], len(some), axis=0)
         for table, which in zip(changed, some, strict=True):
             table[:, which] = flock.model_.typical[which]
-        after = flock.model_.prediction(flock, name, changed.reshape(-1, X.shape[1]))
+        after = flock.model_.prediction(name, changed.reshape(-1, X.shape[1]))
         for offset, part in enumerate(np.split(after, len(some))):
             pushes[:, start + offset] = before - _score(part, code)
     return pushes
@@ -181,7 +181,7 @@ def member_importances(flock: Any) -> np.ndarray:
             sizes[:] = own if shares is None else own @ shares
             continue
         tried, X = _tried(flock, shares), flock.model_.examples
-        values = flock.model_.prediction(flock, name, X)
+        values = flock.model_.prediction(name, X)
         moved = _pushes(flock, name, X, values, _columns(tried, shares))
         sizes[tried] = np.abs(moved).mean(axis=0)
     totals = found.sum(axis=1, keepdims=True)
