@@ -230,5 +230,5 @@ class KindComparison:
         n_jobs = self._flock.n_jobs
         if n_jobs is None:
             return list(in_order(function, items))
-        jobs = Parallel(n_jobs=n_jobs, prefer="threads")
+        jobs = Parallel(n_jobs=n_jobs, require="sharedmem")
         return list(jobs(delayed(function)(item) for item in items))

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from covey._blocks import finite_in_blocks
+from covey._blocks import finite_in_blocks, frame_of_arrow
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -29,7 +29,7 @@ from covey._core.search.rows import Rung, SearchInMemory, SearchRows, in_blocks,
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
 from covey._folds import check_groups, make_folds
-from covey._validation import check_labels, check_sample_weight, holds_gaps
+from covey._validation import check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
 from covey.fusers._fixed import stage_scores
 from covey.members._held_out import HeldOutRows, held_out_rows
@@ -102,7 +102,7 @@ class InMemoryRows:
     ) -> Self:
         """Check what a user gave to ``fit``."""
         device = _training_device(estimator, X, y, sample_weight)
-        X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
+        X, y, sample_weight = frame_of_arrow(to_numpy(X)), to_numpy(y), to_numpy(sample_weight)
         least = 2 if numeric else 1
         table = X
         X, y, reading = checked_table(
@@ -115,10 +115,6 @@ class InMemoryRows:
             y_numeric=numeric,
             ensure_min_samples=least,
         )
-        if numeric:
-            y = y.astype(np.float64)
-        else:
-            check_labels(y)
         weight = check_sample_weight(sample_weight, len(y))
         how = {"numeric": numeric, "device": device, "table": table, "reading": reading}
         return cls(X, y, weight, groups, **how)
