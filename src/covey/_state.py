@@ -117,11 +117,6 @@ class Stored:
     # Whether a file has a part for it.
     is_written = True
 
-    @property
-    def asks(self) -> bool:
-        """Whether the object that has the field is asked for what it knows."""
-        return not self.is_written
-
 
 # -- arrays ---------------------------------------------------------------------------------------
 
@@ -522,11 +517,6 @@ class OrNone(Stored):
 
     kind: Stored
 
-    @property
-    def asks(self) -> bool:
-        """Whether the value does."""
-        return self.kind.asks
-
     def write(self, value: Any, out: Any) -> Any:
         """Return the value, or None."""
         return None if value is None else self.kind.write(value, out)
@@ -567,11 +557,6 @@ class Where(Stored):
     attribute: str
     kind: Stored
     otherwise: Stored | None = None
-
-    @property
-    def asks(self) -> bool:
-        """Whether the kind of the field does."""
-        return self.kind.asks
 
     def for_(self, owner: Any) -> Stored | None:
         """Return the kind of the field that this object has."""
@@ -617,11 +602,6 @@ class Record(Stored):
 
     cls: type
     letters: str = ""
-
-    @property
-    def asks(self) -> bool:
-        """Whether one of the fields does."""
-        return any(kind.asks for kind in stored_fields(self.cls).values())
 
     def write(self, value: Any, out: Any) -> Any:
         """Return the fields."""
@@ -835,7 +815,14 @@ def stored_fields(cls: type) -> dict[str, Stored]:
     Parts that ask the object for what it knows are read when it knows all else.
     """
     found = {name: kind for name, kind in declared(cls).items() if isinstance(kind, Stored)}
-    return dict(sorted(found.items(), key=lambda field: field[1].asks and field[1].is_written))
+    return dict(sorted(found.items(), key=lambda field: _asks(field[1])))
+
+
+def _asks(kind: Any) -> bool:
+    while hasattr(kind, "kind"):
+        kind = kind.kind
+    parts = declared(kind.cls).values() if isinstance(kind, Record) else ()
+    return any(isinstance(part, Told) for part in parts)
 
 
 def stored_parameters(cls: type) -> dict[str, Parameter]:
