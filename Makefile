@@ -134,6 +134,7 @@ bench-automl: $(VENV)/.bench $(AUTOML)/.installed
 bench-categories: $(VENV)/.bench $(VENV)/.demo
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.categories.run
 	$(BIN)/python -m benchmarks.categories.report
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.categories.many
 
 # Fixed weights of a mixed flock's kinds, a gate over them and two layers; goes on where it was interrupted.
 bench-mixed: $(VENV)/.bench

@@ -10,17 +10,19 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 # Low to high: a package may import those below it.
 LAYERS = [
-    ("covey._core", "mathematics on plain arrays; no scikit-learn", "#dfe7ef"),
-    ("covey/_*.py", "validation, devices, files, intervals, blocks of rows", "#e9edf1"),
+    ("covey._state · covey._core", "the kinds of stored fields; mathematics on plain arrays, no "
+     "scikit-learn", "#dfe7ef"),
+    ("covey/_*.py", "validation, decisions, devices, files, intervals, blocks of rows", "#e9edf1"),
+    ("tables", "how the columns of a table are read, and become numbers", "#e9edf1"),
     ("fusers", "Predictions and rules: how members are fused", "#f6e3c5"),
-    ("dask", "rows on a cluster", "#e9edf1"),
-    ("inspection · reporting", "what can be measured, drawn and told of an ensemble", "#d9ead7"),
+    ("dask · datasets", "rows on a cluster; the paper's synthetic set", "#e9edf1"),
+    ("inspection", "what can be measured and drawn of an ensemble", "#d9ead7"),
+    ("evaluation · reporting", "how good a model is, as data and as a page", "#d9ead7"),
     ("members", "Flock*, SubsetEnsemble*, Fusion*, Multiview*: how members are grown", "#f3d3cf"),
     ("stacking · multiclass · selection · clustering · rivals", "built from members and fusers",
      "#f3e6e4"),
-    ("persistence · onnx", "models that travel", "#e9edf1"),
-    ("tables · utils", "whole tables", "#e9edf1"),
-    ("cli · serving", "the command covey, and a model as a web page", "#e9edf1"),
+    ("onnx · utils · persistence", "models that travel; checks of what others write", "#e9edf1"),
+    ("serving · cli", "a model as a web page, and the command covey", "#e9edf1"),
 ]  # fmt: skip
 
 

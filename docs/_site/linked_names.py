@@ -110,7 +110,8 @@ BACK = re.compile(r'(href="[^"#]*api/)(covey[\w.]*)(\.html)#(covey[\w.]*)"')
 def _back(match: re.Match) -> str:
     page, place = match[2], match[4]
     name = page.rpartition(".")[2]
-    after = place.partition(f".{name}")[2]
+    # As a whole word: `fuse` is not the beginning of `fusers`.
+    after = re.split(rf"\.{re.escape(name)}\b", place, maxsplit=1)[-1]
     return f'{match[1]}{page}{match[3]}#{page}{after}"'
 
 

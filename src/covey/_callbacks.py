@@ -48,5 +48,5 @@ def keeping_what_is_found() -> Iterator[None]:
 
 
 def keeps_what_is_found() -> bool:
-    """Whether fits are to end in this way."""
+    """Return whether fits are to end in this way."""
     return _KEEPS.get()

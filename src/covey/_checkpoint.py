@@ -152,7 +152,7 @@ class Journal:
 
 
 def _digest(arrays: Arrays) -> str:
-    """What tells whether a file holds what was written, in every bit."""
+    """Return what tells whether a file holds what was written, in every bit."""
     found = hashlib.sha256()
     for name in sorted(arrays):
         x = np.ascontiguousarray(arrays[name])

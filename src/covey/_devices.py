@@ -23,7 +23,7 @@ class HostDevice:
     name: str = "this machine"
 
     def is_worth(self, n_numbers: int) -> bool:
-        """Whether a search of so many numbers is sent away: it is here already."""
+        """Return whether a search of this many numbers is sent away: it is here already."""
         return False
 
     def send(self, array: Any) -> Any:
@@ -31,7 +31,7 @@ class HostDevice:
         return array
 
     def free_bytes(self) -> int | None:
-        """How much memory there is left; None if that is not known."""
+        """Return how much memory there is left; None if that is not known."""
         return _host_bytes()
 
     def itemsize(self) -> int:
@@ -54,7 +54,7 @@ class OnDevice:
         return str(self.device)
 
     def is_worth(self, n_numbers: int) -> bool:
-        """Whether a search of so many numbers, rows x features x classes, is sent there."""
+        """Return whether a search of so many numbers, rows x features x classes, is sent there."""
         return self.device.type == "cpu" or n_numbers > _TOO_FEW
 
     def send(self, array: Any) -> Any:
@@ -64,7 +64,7 @@ class OnDevice:
         return torch.asarray(np.ascontiguousarray(array), dtype=self.dtype, device=self.device)
 
     def free_bytes(self) -> int | None:
-        """How much memory there is left; None if that is not known."""
+        """Return how much memory there is left; None if that is not known."""
         import torch
 
         if self.device.type != "cuda":
@@ -85,7 +85,7 @@ class OnDevice:
 def device_of(
     device: Any, X: Any, y: Any = None, sample_weight: Any = None
 ) -> HostDevice | OnDevice:
-    """Where a fit of these data is to be computed; for None, where X lies."""
+    """Return where a fit of these data is to be computed; for None, where X lies."""
     tensors = {
         name: array
         for name, array in (("X", X), ("y", y), ("sample_weight", sample_weight))
@@ -233,7 +233,7 @@ def _system_bytes() -> int | None:
 
 
 def _group_bytes() -> int | None:
-    """What a container's limit leaves; psutil knows of the whole system only."""
+    """Return what a container's limit leaves; psutil knows of the whole system only."""
     group = Path("/sys/fs/cgroup")
     try:
         limit = (group / "memory.max").read_text().strip()

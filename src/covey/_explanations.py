@@ -63,7 +63,7 @@ def _text(row: int, record: dict[str, Any]) -> str:
 
 
 def others_matter(record: dict[str, Any]) -> bool:
-    """Whether what all other columns add is more than is lost by rounding."""
+    """Return whether what all other columns add is more than is lost by rounding."""
     pushes = [one["push"] for side in ("because", "against") for one in record[side]]
     return abs(record["other"]) > _LEAST_OTHER * sum(map(abs, pushes))
 

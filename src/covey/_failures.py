@@ -45,7 +45,7 @@ def _is_from_inside(error: BaseException) -> bool:
 
 
 def _extreme(values: Any, name: str | None = None) -> str | None:
-    """What to say of the first column that is all too large or too small, if one is."""
+    """Return what to say of the first column that is all too large or too small, if one is."""
     if hasattr(values, "select_dtypes"):
         values = values.select_dtypes("number")
     names = getattr(values, "columns", None)

@@ -108,14 +108,14 @@ def classifies(member: Any) -> bool:
 
 
 def regresses(member: Any) -> bool:
-    """The same for regressors."""
+    """Return the same for regressors."""
     if isinstance(member, type) or not hasattr(member, "predict"):
         return False
     return _may_be(member, "regressor")
 
 
 def _may_be(member: Any, kind: str) -> bool:
-    """Whether a model with ``predict`` is of a kind, or does not say of which kind it is."""
+    """Tell whether a model with ``predict`` is of a kind, or does not say of which kind it is."""
     if not hasattr(member, "__sklearn_tags__"):
         return True
     return get_tags(member).estimator_type in (None, kind)

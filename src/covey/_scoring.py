@@ -13,7 +13,7 @@ _FLOOR = 1e-6
 
 
 def make_scorer(scoring: Any) -> Any:
-    """What ``scoring`` stands for, called as scikit-learn's scorers are; None stays None."""
+    """Tell what ``scoring`` stands for, called as scikit-learn's scorers are; None stays None."""
     if scoring is None or isinstance(scoring, str):
         return get_scorer(scoring)
     if not callable(scoring):

@@ -208,7 +208,7 @@ class Wholes(Array):
 
 @dataclass(frozen=True)
 class Index(Wholes):
-    """Positions among so many things; ``none`` allows -1. A shape of "" is a single one."""
+    """Positions among this many things; ``none`` allows -1. A shape of "" is a single one."""
 
     among: str = ""
     none: bool = False
@@ -789,9 +789,16 @@ class Parameter:
 
 @cache
 def declared(cls: type) -> dict[str, Any]:
-    """Return all declarations of a class, those of its base classes first."""
+    """Return all declarations of a class, those of its base classes first.
+
+    What a base class declares, and this one computes, is none.
+    """
     found: dict[str, Any] = {}
     for one in reversed(cls.__mro__):
+        for name in found.keys() & {
+            name for name, x in vars(one).items() if hasattr(x, "__set__")
+        }:
+            del found[name]
         names = vars(sys.modules[one.__module__])
         for name, said in inspect.get_annotations(one).items():
             # Others may name what is imported for type checkers alone.

@@ -166,7 +166,7 @@ def consensus(
     linkage: str = "average",
     n_clusters_range: tuple[int, int] = (2, 10),
 ) -> np.ndarray:
-    """The consensus of partitions, however they were made.
+    """Find the consensus of partitions, however they were made.
 
     Parameters
     ----------

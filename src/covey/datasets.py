@@ -16,7 +16,7 @@ def make_quarter_circle(
     n_dummy_features: int = 0,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The paper's synthetic set, eq. (11): a quarter of a disc in the unit square.
+    """Make the paper's synthetic set, eq. (11): a quarter of a disc in the unit square.
 
     Class 0 is ``x1**2 + x2**2 < 1``, class 1 the rest; both are equally frequent. No linear
     boundary is right everywhere, which is what makes an ensemble of linear members worth its

@@ -162,7 +162,7 @@ class CodeBookClassifier(
     __metadata_request__partial_fit = {"sample_weight": UNUSED, "classes": UNUSED}  # noqa: RUF012
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata the learner requests.
+        """Return which metadata the learner requests.
 
         Returns
         -------
@@ -357,7 +357,7 @@ class CodeBookClassifier(
         return codes.scores(codes.decoded(self.code_book_, self._bits(X), self.decoding))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """How near each class's word is: minus its distance, (n_samples, n_classes).
+        """Return how near each class's word is: minus its distance, (n_samples, n_classes).
 
         For two classes (n_samples,), how much nearer the second one's word is. The class with the
         highest score, the first of equals, is the predicted one.

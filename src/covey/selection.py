@@ -372,7 +372,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             settings = Growing(recipe).settings()
         else:
             rows = InMemoryRows(X, y, weight, None, numeric=True, device=HostDevice())
-            recipe._target.standardize(recipe, rows, continued=False)
+            recipe._target = recipe._kind_of_target.learnt(recipe, rows, continued=False)
             truth = rows.target.astype(np.float32)
             settings = replace(Growing(recipe).settings(), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)
@@ -411,7 +411,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         weight: np.ndarray,
         seed: int,
     ) -> FeatureAnswers:
-        """What tests say of features; ``feature_of`` is that of each column of X."""
+        """Return what tests say of features; ``feature_of`` is that of each column of X."""
         names = getattr(self, "feature_names_in_", None)
         constant = np.bincount(feature_of, weights=varies, minlength=n_features) == 0
         kept = [] if recipe.always_keep is None else recipe.always_keep

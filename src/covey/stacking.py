@@ -139,11 +139,11 @@ class Layered(TransformerMixin, Ensemble):
         return self
 
     def _is_prefit(self) -> bool:
-        """Whether the members are fitted already."""
+        """Return whether the members are fitted already."""
         return isinstance(self.cv, str) and self.cv == "prefit"
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata members, splitter, the model on top and ``features`` request.
+        """Return which metadata members, splitter, the model on top and ``features`` request.
 
         A number of folds requests groups: then none divides a group.
 
@@ -164,7 +164,7 @@ class Layered(TransformerMixin, Ensemble):
         return dict(roster.kept(self._roster.entries())), parts
 
     def predict(self, X: Any, **parameters: Any) -> Any:
-        """What the model on top predicts, (n_samples,).
+        """Return what the model on top predicts, (n_samples,).
 
         Parameters
         ----------
@@ -392,7 +392,7 @@ class Layered(TransformerMixin, Ensemble):
     # -- predict -----------------------------------------------------------------------------
 
     def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
-        """What the last layer predicts of rows, and the columns beside it."""
+        """Return what the last layer predicts of rows, and the columns beside it."""
         beside = self._beside(X)
         names, inputs = iter(self._all_names()), X
         for number, members in enumerate(self.layers_):
@@ -416,11 +416,11 @@ class Layered(TransformerMixin, Ensemble):
         return self._to_fuse(X)[0]
 
     def _as_columns(self, X: Any) -> Any:
-        """What the model on top sees."""
+        """Return what the model on top sees."""
         return self.fuser_._columns(*self._to_fuse(X))
 
     def transform(self, X: Any) -> Any:
-        """What the model on top sees of rows.
+        """Return what the model on top sees of rows.
 
         Parameters
         ----------
@@ -464,7 +464,7 @@ class Layered(TransformerMixin, Ensemble):
 
 
 def _numbers(made: Any) -> Any:
-    """What a transformer has made, as an array or sparse matrix."""
+    """Return what a transformer has made, as an array or sparse matrix."""
     return made.tocsr() if hasattr(made, "tocsr") else np.asarray(made, dtype=np.float64)
 
 
@@ -481,7 +481,7 @@ def _folds_within(folds: Folds, rows: np.ndarray, n_rows: int) -> Folds:
 
 
 def _averaged(folds: Folds, rows: np.ndarray, stacked: Any) -> Any:
-    """What the folds give, one after another, as a mean for each of some rows.
+    """Return what the folds give, one after another, as a mean for each of some rows.
 
     Rows that no fold holds out get zeros.
     """
@@ -502,7 +502,7 @@ def _averaged(folds: Folds, rows: np.ndarray, stacked: Any) -> Any:
 
 
 def _final_has(*methods: str) -> Callable[[Any], bool]:
-    """Whether the model on top, fitted or to be, has one of some methods."""
+    """Return whether the model on top, fitted or to be, has one of some methods."""
 
     def check(self: Any) -> bool:
         final = self.final_estimator_ if hasattr(self, "fuser_") else self._final()
@@ -689,7 +689,7 @@ def _can_give(member: Any, output: str) -> bool:
 
 
 def _probabilities(member: Any, X: Any, classes: np.ndarray, output: str, name: str) -> np.ndarray:
-    """What a member predicts, as numbers that sum to one over the classes.
+    """Return what a member predicts, as numbers that sum to one over the classes.
 
     A member of which less than probabilities is encoded gives what is left of them: a one for
     the class that it decides for, or shares in the order of its scores. Scores are found again

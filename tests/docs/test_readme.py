@@ -16,8 +16,8 @@ WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SUPPORT.md", RO
 WRITTEN += sorted((ROOT / "docs").glob("**/*.md"))
 
 
-def test_the_readme_has_at_most_120_lines():
-    assert len(README.splitlines()) <= 120
+def test_the_readme_has_at_most_90_lines():
+    assert len(README.splitlines()) <= 90
 
 
 def test_targets_of_make_that_pages_name_exist():
@@ -61,11 +61,14 @@ def test_figures_of_the_readme_are_those_of_the_benchmark():
         "`FlockClassifier()`": "covey",
         "a stack of logistic regression, forest and SVC": "stacking (logistic, forest, SVC)",
         "CatBoost": "CatBoost",
+        "LightGBM, tuned": "LightGBM, tuned",
+        "logistic regression": "logistic regression CV",
+        "random forest": "random forest",
     }
     for said, rival in named.items():
         figures = [measured[rival][column] for column in wanted]
         assert f"| {said} | {' | '.join(figures)} |" in README
-    assert f"4 of {len(rows)} methods" in README
+    assert f"{len(named)} of {len(rows)} methods" in README
 
 
 def test_covey_has_the_lowest_log_loss_at_every_number_of_terms():

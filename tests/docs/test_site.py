@@ -123,6 +123,7 @@ def test_pages_of_source_code_lead_back_to_where_names_are_documented():
         "api/covey.Fuser.html#covey.fusers.Fuser.fit": "api/covey.Fuser.html#covey.Fuser.fit",
         "api/covey.fusers.Max.html#covey.Max": "api/covey.fusers.Max.html#covey.fusers.Max",
         "api/covey.Gate.html#covey.Gate": "api/covey.Gate.html#covey.Gate",
+        "api/covey.fuse.html#covey.fusers.fuse": "api/covey.fuse.html#covey.fuse",
     }.items():
         assert BACK.sub(_back, f'href="../{wrong}"') == f'href="../{right}"'
 

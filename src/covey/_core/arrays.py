@@ -58,7 +58,7 @@ def to_host(array: Array) -> Any:
 
 
 def is_on_host(array: Array) -> bool:
-    """Whether it is NumPy's: reading a number of it costs nothing."""
+    """Return whether it is NumPy's: reading a number of it costs nothing."""
     return type(array) is np.ndarray or bool(is_numpy_array(array))
 
 

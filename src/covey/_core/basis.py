@@ -238,7 +238,7 @@ class Basis:
         return basis, kept
 
     def widened(self, places: IntArray, n_features: int) -> tuple[Basis, IntArray]:
-        """The same columns where the features are at these places (D,) among more.
+        """Return the same columns where the features are at these places (D,) among more.
 
         Also the positions (n_columns,) of the columns; others are features that are not in use.
         """
@@ -260,7 +260,7 @@ class Basis:
         return basis, np.concatenate([places, np.arange(n_features, basis.n_columns)])
 
     def features_of(self, columns: BoolArray) -> BoolArray:
-        """Which features (..., D) are in use, given which columns (..., n_columns) are."""
+        """Return which features (..., D) are in use, given which columns (..., n_columns) are."""
         used = np.zeros((*columns.shape[:-1], self.n_features), dtype=bool)
         for column, (feature, partner) in enumerate(zip(self.feature, self.partner, strict=True)):
             used[..., feature] |= columns[..., column]

@@ -220,7 +220,7 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Itera
 
 
 def _results(waiting: list[Future[Result]]) -> Iterator[Result]:
-    """What was submitted, in order; whoever stops waiting finds nobody still at work."""
+    """Return what was submitted, in order; whoever stops waiting finds nobody still at work."""
     try:
         for one in waiting:
             yield one.result()

@@ -90,12 +90,12 @@ class Design:
         return Design(of_matrix, *moments)
 
     def sent(self, send: Callable[[Array], Array]) -> Design:
-        """The same of arrays that ``send`` makes of these."""
+        """Return the same of arrays that ``send`` makes of these."""
         parts = (self._columns, self._center, self._scale)
         return Design(*(None if part is None else send(part) for part in parts))
 
     def by_contrasts(self) -> TwoClassDesign:
-        """The same matrix for members of two classes."""
+        """Return the same matrix for members of two classes."""
         return TwoClassDesign(self._columns, self._center, self._scale)
 
     @property

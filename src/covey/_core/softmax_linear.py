@@ -69,7 +69,7 @@ def highest_and_right(
 
 
 def weight_of(right: Array, weight: Array) -> Array:
-    """What the rows that are right weigh together, (R,), added up in double precision."""
+    """Return what the rows that are right weigh together, (R,), added up in double precision."""
     xp = namespace_of(weight)
     return xp.sum(weight * right, axis=1, dtype=xp.float64)
 

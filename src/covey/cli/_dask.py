@@ -355,7 +355,7 @@ class JudgedBlock(NamedTuple):
 def judged(
     block: Rows, start: int, known: Known, models: Sequence[Any], every: int
 ) -> JudgedBlock:
-    """Return what models predict of each so many rows held out."""
+    """Return what models predict of each this many rows held out."""
     y = chosen(block, start, known, _FITTED_ON)[2]
     if known.classes is None:
         fitted_on = np.array([len(y), y.sum()])

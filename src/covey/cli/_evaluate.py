@@ -154,7 +154,7 @@ class Trial:
     def _fitted(
         self, prepared: PreparedRows, held_out: Any, name: str, estimator: Any, file: str | None
     ) -> Predicted:
-        """What a model that is fitted to some rows predicts of those that are held out."""
+        """Return what a model that is fitted to some rows predicts of those that are held out."""
         if name in self._few and len(prepared.rows) > _MOST_ROWS_TO_COMPARE:
             # With n rows the log-loss of p coefficients is about p / (2 n) above the best, so that
             # a comparison with 40,000 is fair to the third digit.

@@ -229,7 +229,7 @@ def fit(
 
 
 def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:
-    """What to type after ``covey fit`` to read the same table in the same way."""
+    """Return what to type after ``covey fit`` to read the same table in the same way."""
     words = [path, "--target", target]
     for option, given in reading.items():
         for value in [given] if isinstance(given, str) else given or []:

@@ -41,7 +41,7 @@ def checked_limits(
 
 
 def checked_search(members: str | None, time_limit: float | None) -> dict[str, Any]:
-    """Which members are searched for, and how long, as parameters of a flock."""
+    """Return which members are searched for, and how long, as parameters of a flock."""
     found: dict[str, Any] = {} if members is None else {"members": members}
     if time_limit is not None:
         if not 0 < time_limit < float("inf"):

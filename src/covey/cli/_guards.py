@@ -140,7 +140,7 @@ def leaks(problem: Problem) -> Iterator[Remark]:
 def _by_itself(
     values: Any, kind: str, target: np.ndarray, half: int, regression: bool
 ) -> np.ndarray:
-    """What one column predicts of the second half of rows from the first.
+    """Return what one column predicts of the second half of rows from the first.
 
     It is what the first half has at the same value, or at the nearest one: the commonest class,
     or the mean, and between two numbers what is on the line through both, which a formula follows;
@@ -206,7 +206,7 @@ class Subjects:
         return int(self.rows.max()) + 1
 
     def sentence(self, target: str, regression: bool) -> str:
-        """What is found, in both numbers, and what to do."""
+        """Return what is found, in both numbers, and what to do."""
         each = f"{len(self.rows) / self.n_subjects:,.0f} rows each"
         names, remedy = listed(self.columns), f"give --group {quote('+'.join(self.columns))}"
         if self.by_runs:

@@ -196,7 +196,7 @@ class Notable:
         self._n_rows += len(piece)
 
     def sentences(self) -> Iterator[str]:
-        """What was found, for the user."""
+        """Return what was found, for the user."""
         for name, (count, example) in self._strange.items():
             yield f"{not_numbers(count, self._n_rows, name, [example])}."
         for name, (count, example) in self._unseen.items():

@@ -125,7 +125,7 @@ class TableBlock(SearchBlock):
     # -- rows held out ---------------------------------------------------------------------
 
     def draws_up_to(self, seed: int, values: np.ndarray) -> tuple[np.ndarray]:
-        """How many rows of each class have a draw of at most ``values`` (C, k)."""
+        """Return how many rows of each class have a draw of at most ``values`` (C, k)."""
         codes, used = self._as_given()
         draws = self._draws(seed)
         counts = [
@@ -261,7 +261,7 @@ class TableBlock(SearchBlock):
         )
 
     def decision_counts(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray]:
-        """How often members of coefficients (C, K, D) decide for each class, (K, C)."""
+        """Return how often members of coefficients (C, K, D) decide for each class, (K, C)."""
         logits = linear_logits(self._given[self.weight > 0], coef, intercept)
         return (decision_counts(logits.argmax(axis=0).T, None, len(coef)),)
 
@@ -300,7 +300,7 @@ def table_block(
 
 
 def changes(method: Method, args: tuple[Any, ...]) -> bool:
-    """Whether a call changes a block, so that its file must be written again."""
+    """Return whether a call changes a block, so that its file must be written again."""
     log = ReplayLog()
     log.note(method, args)
     return bool(log.calls)

@@ -25,7 +25,7 @@ def check_columns(estimator: Any, X: Any, reset: bool = False) -> None:
 
 
 def lazily(estimator: Any, method: str, X: Any, **how: Any) -> Any:
-    """What a method of a fitted estimator returns for a collection.
+    """Return what a method of a fitted estimator returns for a collection.
 
     A Dask array with the blocks of X, whose lengths are not known if X is a frame; a Dask frame
     if the method returns data frames.
@@ -126,7 +126,7 @@ def _oracle_score(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
 
 
 def _decisions(estimator: Any, X: Any) -> Any:
-    """What each member decides for the rows of a block, (n, K), as positions of classes."""
+    """Return what each member decides for the rows of a block, (n, K), as positions of classes."""
     return estimator.member_probabilities(X).argmax(axis=2)
 
 

@@ -16,12 +16,12 @@ from covey.dask._spill import size_of
 
 
 def is_dask(*collections: Any) -> bool:
-    """Whether any of these is a Dask collection."""
+    """Return whether any of these is a Dask collection."""
     return any(dask.is_dask_collection(collection) for collection in collections)
 
 
 def is_frame(collection: Any) -> bool:
-    """Whether it is a Dask data frame."""
+    """Return whether it is a Dask data frame."""
     return is_dask(collection) and hasattr(collection, "columns") and collection.ndim == 2
 
 
@@ -181,7 +181,7 @@ def checked_rows(
 
 
 def facts_of(rows: LoadedRows, address: str, wants_digest: bool) -> Facts:
-    """What the fit must know of a block."""
+    """Return what the fit must know of a block."""
     n_labels, used = len(rows.labels), rows.weight > 0
     heaviest = np.zeros(n_labels)
     np.maximum.at(heaviest, rows.codes, rows.weight)

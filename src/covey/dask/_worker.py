@@ -206,7 +206,7 @@ def finish(fit: str) -> None:
 
 
 def n_blocks() -> int:
-    """How many blocks are kept in this process."""
+    """Return how many blocks are kept in this process."""
     return sum(len(store) for store in _STORES.values())
 
 
@@ -337,7 +337,7 @@ class Cluster:
                 self._client.run(finish, fit, on_error="ignore")
 
     def _connected(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What the function returns, or one sentence if the scheduler is lost."""
+        """Return what the function returns, or one sentence if the scheduler is lost."""
         try:
             return function(*args, **kwargs)
         except (*_LOST, RuntimeError) as error:

@@ -108,7 +108,7 @@ def columns(
 
 
 def importance_of(model: Any, table: Table, held_out: HeldOut | None) -> Importance | None:
-    """What the model loses where it does not know a column; None where no row can tell."""
+    """Return what the model loses where it does not know a column; None where no row can tell."""
     found = getattr(model, "importance_", None)
     if found is not None or held_out is None:
         return found
@@ -145,7 +145,7 @@ def _health(table: Table) -> list[dict[str, Any]]:
 
 
 def _spread(table: Table, position: int) -> tuple[str, list[int]]:
-    """How the values of a column are spread: in words, and of numbers in bins."""
+    """Return how the values of a column are spread: in words, and of numbers in bins."""
     if table.frame is None:
         return "", []
     kind, values = table.values(position)
@@ -266,7 +266,7 @@ def _parts(kind: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _shown(kind: str, numbers: np.ndarray) -> Callable[[float], str]:
-    """How values of a column are written: dates as days, numbers so that they differ."""
+    """Return how values of a column are written: dates as days, numbers so that they differ."""
     if kind == "date":
         return day
     known = numbers[np.isfinite(numbers)].tolist() or [0.0]

@@ -98,7 +98,7 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
 
 
 def _fusion(flock: Any) -> str:
-    """How members are fused, in words."""
+    """Return how members are fused, in words."""
     n_groups, fuser = len(getattr(flock, "group_weights_", ())), flock.fuser_
     gated = "which members count is decided for every row by "
     if n_groups > 1:
@@ -123,7 +123,7 @@ def _kind_of(flock: Any, k: int, name: str) -> str:
 
 
 def _support(inputs: Inputs, n_members: int) -> np.ndarray | None:
-    """Which features each member uses, (n_members, n_features); None if not known."""
+    """Return which features each member uses, (n_members, n_features); None if not known."""
     support = getattr(inputs.flock, "support_", None)
     if support is None or np.shape(support) != (n_members, len(inputs.features)):
         return None
@@ -170,7 +170,7 @@ def _of_linear(moved: np.ndarray) -> np.ndarray:
 
 
 def _moved_by(member: Any, own: np.ndarray, seen: Any) -> np.ndarray | None:
-    """How one deviation of each of its features moves a linear member; None for others."""
+    """Return how one deviation of each of its features moves a linear member; None for others."""
     last = member.steps[-1][1] if isinstance(member, Pipeline) else member
     coef = getattr(last, "coef_", None)
     if coef is None or np.ndim(coef) not in (1, 2) or hasattr(seen, "tocsr"):

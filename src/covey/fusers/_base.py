@@ -156,7 +156,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     def importance(
         self, P: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
     ) -> np.ndarray:
-        """Who decided: the ``i_k(x)`` of eq. (10).
+        """Return who decided: the ``i_k(x)`` of eq. (10).
 
         Takes what ``fuse`` takes.
 
@@ -204,7 +204,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return fused if P.kind == "value" or self._is_exact() else settled(fused)
 
     def _is_exact(self) -> bool:
-        """Whether equal probabilities come out equal to the last bit anyway."""
+        """Return whether equal probabilities come out equal to the last bit anyway."""
         return False
 
     @np.errstate(all="ignore")
@@ -242,7 +242,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             )
 
     def _fill_unavailable(self, fused: np.ndarray, P: Predictions, over: str) -> np.ndarray:
-        """Where no member is available, all classes and all members are equal."""
+        """Return where no member is available, all classes and all members are equal."""
         if P.available is None or self.needs_y:
             return fused
         empty = ~P.available.any(axis=1)
@@ -287,7 +287,7 @@ def available_weight(P: Predictions, weights: ArrayLike | None = None) -> np.nda
 
 
 def effective_weight(P: Predictions, weights: ArrayLike | None = None) -> np.ndarray:
-    """The same; where all available members have weight 0, they have equal weights."""
+    """Return the same; where all available members have weight 0, they have equal weights."""
     weight = available_weight(P, weights)
     if P.available is None:
         return weight

@@ -581,7 +581,7 @@ class DynamicSelection(Fuser):
         return np.isfinite(errors) & (errors <= of_mean * (1.0 + 1e-12))
 
     def _n_near(self) -> int:
-        """How many neighbors a region has."""
+        """Return how many neighbors a region has."""
         n_neighbors, n_known = self._option("n_neighbors"), len(self.truth_)
         return n_known if n_neighbors is None else min(n_neighbors, n_known)
 
@@ -613,7 +613,7 @@ class DynamicSelection(Fuser):
         return np.asarray(means.cluster_centers_, dtype=np.float64)
 
     def _n_profiles(self) -> int:
-        """How many known samples of similar predictions are looked up."""
+        """Return how many known samples of similar predictions are looked up."""
         if self._row.space == "profiles":
             return self._option("n_neighbors")
         return self._option("n_profiles") if "n_profiles" in self._row.options else 0
@@ -632,7 +632,7 @@ class DynamicSelection(Fuser):
     # -- fusing -------------------------------------------------------------------------------
 
     def _region(self, P: Predictions, X: Any) -> tuple[np.ndarray | None, np.ndarray]:
-        """How far away the nearest known samples are, and which they are."""
+        """Return how far away the nearest known samples are, and which they are."""
         space = self._row.space
         if space == "profiles":
             return self._profile_index.kneighbors(self._profiles(P))
@@ -699,7 +699,7 @@ FUSERS.update({name: partial(DynamicSelection, name) for name in METHODS})
 
 
 def _count_different(points: Any) -> int:
-    """How many rows differ from all before them, by more than k-means can see."""
+    """Return how many rows differ from all before them, by more than k-means can see."""
     if not hasattr(points, "tocsr"):
         return len(np.unique(np.round(points / max(np.abs(points).max(), 1.0), 12), axis=0))
     ends = zip(points.indptr[:-1], points.indptr[1:], strict=True)
@@ -882,7 +882,7 @@ class Neighbors:
         self.index = neighbor_index(self._points, n_neighbors, metric)
 
     def nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """How far away the nearest known samples of scaled rows are, and which they are.
+        """Return how far away the nearest known samples of scaled rows are, and which they are.
 
         Both are (n, k), the nearest first.
         """
@@ -890,7 +890,7 @@ class Neighbors:
         return distance, region
 
     def distances(self, X: Any) -> np.ndarray:
-        """How far away all known samples are, (n, n_known), in their own order."""
+        """Return how far away all known samples are, (n, n_known), in their own order."""
         return pairwise_distances(self._turned(X), self._points, metric=self._metric)
 
     def _turned(self, X: Any) -> Any:

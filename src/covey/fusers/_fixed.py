@@ -337,7 +337,7 @@ class Oracle(Fuser, name="oracle"):
     kinds = ("probability", "label")
 
     def right(self, P: Predictions, codes: np.ndarray | None) -> np.ndarray:
-        """Which members are right on which samples, as (n_samples, n_members) bool."""
+        """Return which members are right on which samples, as (n_samples, n_members) bool."""
         if codes is None:
             raise ValueError(
                 "The oracle picks a member that is right, so it needs the true labels y; "

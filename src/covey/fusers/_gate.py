@@ -71,7 +71,7 @@ class GateFeatures:
 
     @classmethod
     def standardized(cls, quadratic: bool, mean: np.ndarray, deviation: np.ndarray) -> Self:
-        """What a gate sees of features with these moments."""
+        """Return what a gate sees of features with these moments."""
         return cls(quadratic, mean, _usable(deviation))
 
     def _restored(self) -> None:
@@ -349,7 +349,7 @@ class Gate(Fuser, name="gate"):
         fit_intercept: bool,
         journal: Journal | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The same for rows in blocks, which are reduced to sums.
+        """Return the same for rows in blocks, which are reduced to sums.
 
         Members start from theta (K, C, D) and intercepts (K, C) and keep their subsets,
         ``support`` (K, D).

@@ -103,7 +103,7 @@ def member_output(
 
 
 def _compares_pairs(member: Any, X: Any, scores: np.ndarray) -> bool:
-    """Whether the highest score is not what the member decides: its columns are pairs."""
+    """Return whether the highest score is not what the member decides: its columns are pairs."""
     if scores.shape[1] < 3 or not hasattr(member, "predict"):
         return False
     decided = np.asarray(member.classes_)[scores.argmax(axis=1)] == np.asarray(member.predict(X))
@@ -136,7 +136,7 @@ def gather(
 
 
 def member_values(members: Sequence[Any], names: Sequence[str], X: Any) -> np.ndarray:
-    """What fitted regressors predict, as (n, K).
+    """Return what fitted regressors predict, as (n, K).
 
     Examples
     --------

@@ -258,7 +258,7 @@ class Predictions:
         return self._part((slice(None), members), names, seen)
 
     def aligned(self, classes: np.ndarray) -> Predictions:
-        """The same predictions over other classes, of which these must be some."""
+        """Return the same predictions over other classes, of which these must be some."""
         if np.array_equal(self.classes, classes):
             return self
         positions = encode_labels(self.classes, classes, "The predictions hold")
@@ -323,7 +323,7 @@ def _as_floats(numbers: np.ndarray, owner: str) -> np.ndarray:
 
 
 def _as_numbers(values: np.ndarray) -> np.ndarray:
-    """What regressors predict, as (n, K, 1)."""
+    """Return what regressors predict, as (n, K, 1)."""
     values = _as_floats(values, "Predictions")
     if values.ndim == 2:
         values = values[:, :, None]

@@ -377,7 +377,7 @@ class Stacking(Fuser, name="stacking"):
         return self._fit_checked(P, y, X, sample_weight, fit_params=fit_params)
 
     def get_metadata_routing(self) -> MetadataRequest | MetadataRouter:
-        """What the ``fit`` of the model requests; the default model requests weights.
+        """Return what the ``fit`` of the model requests; the default model requests weights.
 
         Returns
         -------
@@ -493,7 +493,7 @@ class Stacking(Fuser, name="stacking"):
         return np.where(P.available[:, :, None], encoded, self.means_)
 
     def _join(self, encoded: np.ndarray, X: Any) -> Any:
-        """What A sees: the members' columns and, if wanted, those of X."""
+        """Return what A sees: the members' columns and, if wanted, those of X."""
         return join_columns(encoded.reshape(len(encoded), -1), X if self.needs_X else None)
 
     def _columns(self, P: Predictions, X: Any) -> Any:
@@ -564,7 +564,7 @@ def linear_coefficients(model: Any, Z: Any) -> np.ndarray | None:
 
 
 def contributions(directions: np.ndarray, encoded: np.ndarray, means: ArrayLike) -> np.ndarray:
-    """How far each member moves a linear score from where its mean would leave it, (n, K).
+    """Return how far each member moves a linear score from where its mean would leave it, (n, K).
 
     ``directions`` (n or 1, n_columns) are the score's coefficients; those of members come first.
     """
@@ -576,7 +576,7 @@ def contributions(directions: np.ndarray, encoded: np.ndarray, means: ArrayLike)
 def changes_without(
     predict: Callable[[np.ndarray], np.ndarray], encoded: np.ndarray, means: np.ndarray
 ) -> np.ndarray:
-    """How far the prediction moves if each member alone predicts its average, (n, K)."""
+    """Return how far the prediction moves if each member alone predicts its average, (n, K)."""
     predicted = predict(encoded)
     changes = np.empty(encoded.shape[:2])
     for k in range(encoded.shape[1]):
@@ -587,7 +587,7 @@ def changes_without(
 
 
 def _numbers(predicted: Any) -> np.ndarray:
-    """What A predicts; refuses what is no number."""
+    """Return what A predicts; refuses what is no number."""
     found = np.asarray(predicted, dtype=np.float64)
     lost = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))
     if len(lost):
@@ -667,7 +667,7 @@ def ranks_of_classes(values: np.ndarray) -> np.ndarray:
 
 
 def learn_ranks(values: np.ndarray, weight: np.ndarray) -> Ranks:
-    """What ranks of later numbers are looked up in, for each member of values (n, K, 1)."""
+    """Return what ranks of later numbers are looked up in, for each member of values (n, K, 1)."""
     ranks = []
     for column in values[:, :, 0].T:
         order = np.argsort(column, kind="stable")

@@ -106,7 +106,7 @@ class OracleInterval:
 
 
 def oracle_bounds(errors: ArrayLike) -> tuple[float, float]:
-    """Frechet's bounds on the oracle's error, from the members' errors alone.
+    """Find Frechet's bounds on the oracle's error, from the members' errors alone.
 
     The oracle errs where all members do (leave out members that predict the same for every
     sample, which would let it be right for nothing). However they depend on each other,
@@ -150,7 +150,7 @@ def oracle_bounds(errors: ArrayLike) -> tuple[float, float]:
 
 
 def oracle_interval(P: Any, y: ArrayLike, *, confidence: float = 0.95) -> OracleInterval:
-    """Limits of the oracle's error on new samples, from held-out samples.
+    """Find limits of the oracle's error on new samples, from held-out samples.
 
     Each member's error gets exact binomial limits (Clopper and Pearson), all K of which hold at
     once with the given confidence (Bonferroni). Those of the members that the oracle chooses from
@@ -297,7 +297,7 @@ def vote_bound(
     n_limits = 1 if kind != "c" else 2 if learned else 3
 
     def budget(n_drawn: int) -> float:
-        """How far, as a divergence, the loss of so many drawn members may be from its mean."""
+        """How far, as a divergence, the loss of this many drawn members may be from its mean."""
         if not learned:
             return core.chernoff_budget(len(wrong), delta / n_limits)
         return core.pac_bayes_budget(len(wrong), delta / n_limits, n_drawn * divergence)
@@ -496,7 +496,7 @@ def fusion_bound(
 
 
 def _where_wrong(P: Any, y: ArrayLike) -> tuple[np.ndarray, Predictions]:
-    """Where each member errs, (n_samples, n_members), and the checked predictions."""
+    """Return where each member errs, (n_samples, n_members), and the checked predictions."""
     P = complete_predictions(P)
     return P.labels != P.encode(y)[:, None], P
 

@@ -94,7 +94,7 @@ class Curve:
 
 
 def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
-    """What a model predicts of a row as it is, and of one in which columns are changed.
+    """Predict a row as it is, and as it is when columns are changed.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
 def curves(
     model: Any, row: Any, columns: Sequence[Any] | None = None, *, background: Any = None
 ) -> list[Curve]:
-    """What a model says of a row for each value of one column at a time.
+    """Predict a row for each value of one column at a time.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def smallest_change(
     max_columns: int = 2,
     background: Any = None,
 ) -> SmallestChange | None:
-    """The smallest change of a row, of one column or two, that changes the answer.
+    """Find the smallest change of a row, of one column or two, that changes the answer.
 
     Columns take values that were seen when the model was fitted: quantiles of numbers, and
     categories. They stay with what was seen together: in a column that is changed, and in those
@@ -321,7 +321,7 @@ class _Goal:
         self._code = labels.index(to)
 
     def sure(self, answers: np.ndarray) -> np.ndarray:
-        """How far answers (m, C) are on the way, (m,); above zero they have reached it."""
+        """Return how far answers (m, C) are on the way, (m,); above zero they have reached it."""
         if self._least is not None:
             return self._sign * (answers[:, 0] - self._least)
         code = self._now if self._code is None else self._code
@@ -331,7 +331,7 @@ class _Goal:
         return -way if self._code is None else way
 
     def reached(self, answers: np.ndarray) -> np.ndarray:
-        """Which answers are the one that is wanted."""
+        """Return which answers are the one that is wanted."""
         if self._least is not None:
             return self.sure(answers) >= 0
         predicted = decided(self._model, answers)
@@ -394,7 +394,7 @@ def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) 
 
 
 def _spread(numbers: np.ndarray) -> np.ndarray:
-    """At most so many of the values of a column, evenly."""
+    """Pick at most this many of the values of a column, evenly."""
     if len(numbers) <= _VALUES_OF_PAIRS:
         return numbers
     return numbers[np.linspace(0, len(numbers) - 1, _VALUES_OF_PAIRS).astype(np.intp)]

@@ -59,7 +59,7 @@ class Contributions:
 
 
 def contributions(model: Any, X: Any, *, background: Any = None) -> Contributions:
-    """How much each column moves the prediction of a row away from the average.
+    """Measure how much each column moves the prediction of a row away from the average.
 
     These are Shapley values against rows of the training: columns of another row take the row's
     values one after another, each adds what the prediction then moves by, and that is averaged
@@ -124,7 +124,7 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
 def reasons(
     model: Any, X: Any, *, top: int | None = 3, background: Any = None
 ) -> list[dict[str, Any]]:
-    """For each row what speaks for its prediction and what against it, in the user's columns.
+    """List what speaks for the prediction of each row and against it, in the user's columns.
 
     Parameters
     ----------

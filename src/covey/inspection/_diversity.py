@@ -102,7 +102,7 @@ def diversity(
     measures: str | list[str] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Diversity:
-    """How much members differ, by the measures in use.
+    """Measure how much members differ, by the measures in use.
 
     Parameters
     ----------

@@ -204,7 +204,7 @@ def column_effect(
     rows: int = 1000,
     predicted: np.ndarray | None = None,
 ) -> ColumnEffect | None:
-    """How a column moves a model's prediction among rows alike in the other columns.
+    """Measure how a column moves predictions among rows that are alike in the other columns.
 
     Numbers and dates of more than ten values have accumulated local effects: values are the
     medians of at most ``bins`` bins of about equally many rows; rows between two neighboring
@@ -584,7 +584,7 @@ def _encoded(values: Any) -> np.ndarray:
 
 
 def _evenly(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of the rows, evenly spaced."""
+    """Pick at most this many of the rows, evenly spaced."""
     if len(rows) <= most:
         return rows
     return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]

@@ -67,7 +67,7 @@ class Ambiguity:
 def ambiguity(
     ensemble: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Ambiguity:
-    r"""The loss of a fused ensemble: that of its members, less what they gain by differing.
+    r"""Part the loss of an ensemble: that of its members, less what they gain by differing.
 
     Members with importances :math:`i_k(x)` that sum to one are fused into :math:`g`. Then
 
@@ -164,7 +164,7 @@ def _check(ensemble: Any, P: Predictions) -> None:
 
 
 def _fused(fuser: Any, P: Predictions, values: np.ndarray, importance: np.ndarray) -> np.ndarray:
-    """What members that rule nothing out are fused into, (n, C)."""
+    """Return what members that rule nothing out are fused into, (n, C)."""
     P = Predictions(values, P.classes, P.names)
     return fuser.fuse_by(P, importance) if hasattr(fuser, "fuse_by") else fuser.fuse(P)
 
@@ -238,7 +238,7 @@ class GateShare:
 def gate_share(
     flock: Any, X: Any, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
 ) -> GateShare:
-    """How much of what a gated flock predicts is its gate's, and how much its members'.
+    """Measure how much of what a gated flock predicts is its gate's, and how much its members'.
 
     A gate weights the members of a flock for each row, and so two things depend on the row: the
     weights, and what members predict. Each is replaced by its mean over the rows while the other

@@ -144,7 +144,7 @@ def column_importance(
     random_state: int = 0,
     rows: str | None = None,
 ) -> Importance:
-    """What a model loses on some rows where it does not know a column.
+    """Measure what a model loses on some rows where it does not know a column.
 
     A row keeps its other columns and takes this one from four other rows, which are alike in the
     rest; the mean of what the model then predicts is all it can know without the column. So the
@@ -269,7 +269,7 @@ def _standard_errors(
 
 
 def sampled_rows(n_rows: int, n_columns: int, seed: int, width: int | None = None) -> np.ndarray:
-    """The positions of the rows that are measured, of a table that has so many."""
+    """The positions of the rows that are measured, of a table that has this many."""
     most = _FEW_PREDICTIONS // (N_DRAWS * max(1, n_columns))
     # A fit of more rows takes longer, and so may this.
     most = max(most, n_rows // 4, _FEWEST_ROWS)

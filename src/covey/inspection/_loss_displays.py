@@ -96,7 +96,7 @@ class AmbiguityDisplay(Display):
 
 @dataclass(eq=False, kw_only=True)
 class BiasVarianceDisplay(Display):
-    """What the expected loss of one or several models is made of, as bars.
+    """The parts of the expected loss of one or several models, as bars.
 
     Parts above zero are stacked upwards, parts below zero (Domingos' net variance may be)
     downwards; together they are the expected loss, which is marked. Make one by `from_results`.

@@ -37,7 +37,7 @@ _MOST_VALUES = 12
 
 @dataclass(eq=False, kw_only=True)
 class CoSelectionDisplay(Display):
-    """Which features members keep, and which they keep together: a map of F of eq. (12).
+    """A map of the features that members keep, and keep together: F of eq. (12).
 
     Make one by `from_estimator`.
 
@@ -182,7 +182,7 @@ class CoSelectionDisplay(Display):
 
 @dataclass(eq=False, kw_only=True)
 class TrainingHistoryDisplay(Display):
-    """How members were grown: weighted accuracy and subset size, step by step.
+    """The growth of members: weighted accuracy and subset size, step by step.
 
     Make one by `from_estimator`.
 
@@ -513,7 +513,7 @@ class KappaErrorDisplay(Display):
 
 @dataclass(eq=False, kw_only=True)
 class ImportanceDisplay(Display):
-    """Who decides which rows: the members' importances over the data.
+    """The members' importances over the data: who decides which rows.
 
     Rows are sorted by predicted class, then by the member that counts most. Make one by
     `from_estimator`.

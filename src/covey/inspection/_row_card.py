@@ -186,7 +186,7 @@ _SIDES = ("because", "against")
 def row_card(
     model: Any, row: Any, *, to: Any = None, fixed: Collection[Any] = (), background: Any = None
 ) -> RowCard:
-    """What a model says of one row, why, how sure it is, and what would change the answer.
+    """Tell of one row what a model says, why, how sure it is, and what would change it.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def row_card(
 
 
 def _without_small(record: dict[str, Any]) -> dict[str, Any]:
-    """The same with pushes that hardly count among those of all other columns."""
+    """Return the same with pushes that hardly count among those of all other columns."""
     pushes = [one["push"] for side in _SIDES for one in record[side]]
     least = _LEAST_PUSH * (sum(map(abs, pushes)) + abs(record["other"]))
     kept = {side: [one for one in record[side] if abs(one["push"]) >= least] for side in _SIDES}
@@ -244,7 +244,7 @@ def _without_small(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _how_sure(model: Any, table: Any, record: dict[str, Any]) -> dict[str, Any]:
-    """What rows held out tell about predictions like this one."""
+    """Return what rows held out tell about predictions like this one."""
     scores = getattr(model, "calibration_", None)
     if scores is None:
         return {}

@@ -38,7 +38,7 @@ class SeenTogether:
         self._limits: dict[int, tuple[np.ndarray, float]] = {}
 
     def distances(self, place: int, rows: Sequence[Sequence[Any]]) -> np.ndarray:
-        """How far rows (m, D) are from the nearest that is kept, (m,).
+        """Return how far rows (m, D) are from the nearest that is kept, (m,).
 
         1 is a little more than the distance of the kept row that is farthest from all others.
         """

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import joblib
@@ -21,11 +22,10 @@ from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
 from covey._core.blocks import own_threads
-from covey._core.losses import ValueLoss
 from covey._core.quantiles import effective_weights
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
-from covey._state import Array, Flags, Labels, Number, OrAbsent, OrNone, Record, Where, Whole
+from covey._state import AnyOf, Array, Flags, OrAbsent, OrNone, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
 from covey.fusers import Predictions
 from covey.members._calibrated import (
@@ -38,11 +38,12 @@ from covey.members._calibrated import (
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._flock_columns import FlockColumns
 from covey.members._importance import MOST_KEPT, TrainingSample
-from covey.members._linear_model import LinearModel
+from covey.members._linear_model import GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
+from covey.members._mixed_model import MixedModel
 from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
-from covey.members._targets import CLASSES, NUMBERS, Classes, Numbers
+from covey.members._targets import Classes, Numbers
 from covey.tables._checked import checked_rows
 from covey.tables._columns import feature_names
 from covey.tables._preparation import Preparation, nothing_varies
@@ -53,14 +54,15 @@ _MOST_FOR_NEWTON = 2000
 # What every fit finds, and what one that is continued keeps.
 _OF_ONE_FIT = ("_seen_columns", "_importance_of_columns", "decision_", "calibration_")
 _OF_ONE_FIT += ("out_of_fold_", "readable_")
-_CONTINUED = ("fuser_", "model_", "_grown", "mean_", "scale_", "_usable", "_means", "_ranges")
+_CONTINUED = ("fuser_", "model_", "_target", "_grown")
+_CONTINUED += ("mean_", "scale_", "_usable", "_means", "_ranges")
 
 
-class _OfModel:
-    """An attribute of a fitted flock that is a part of its model, if the model has it."""
+class _PartOf:
+    """An attribute of a fitted flock that is a part of its model or target, if that has it."""
 
-    def __init__(self, part: str) -> None:
-        self._part = part
+    def __init__(self, whole: str, part: str) -> None:
+        self._whole, self._part = whole, part
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -68,12 +70,16 @@ class _OfModel:
     def __get__(self, flock: Any, owner: type | None = None) -> Any:
         if flock is None:
             return self
-        if not hasattr(getattr(flock, "model_", None), self._part):
+        whole = getattr(flock, self._whole, None)
+        if not hasattr(whole, self._part):
             raise AttributeError(f"This {type(flock).__name__} has no {self._name}.")
-        return getattr(flock.model_, self._part)
+        return getattr(whole, self._part)
 
     def __set__(self, flock: Any, value: Any) -> None:
         raise AttributeError(f"{self._name} is a part of model_, which is replaced as a whole.")
+
+
+_OfModel, _OfTarget = partial(_PartOf, "model_"), partial(_PartOf, "_target")
 
 
 class Flock(CallbackSupportMixin, Ensemble):
@@ -86,15 +92,11 @@ class Flock(CallbackSupportMixin, Ensemble):
     # What becomes of gaps and categories.
     preparation_: OrNone(Record(Preparation, "F D")) = None
     _seed: Whole(0, 2**31)
-    classes_: Where("_classifies", Labels("C", 2))
-    y_center_: Where("_regresses", Number())
-    y_scale_: Where("_regresses", Number(1e-200))
-    _value_loss: Where("_regresses", Record(ValueLoss))
-
     _usable: OrAbsent(Flags("D"))
     mean_: OrAbsent(Array("D"))
     scale_: OrAbsent(Array("D", low=1e-200))
     _means: OrAbsent(Array("D"))
+    model_: AnyOf(GatedModel, MixedModel, letters="C D F")
 
     calibration_: Where(
         "_classifies",
@@ -102,6 +104,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         OrAbsent(Record(IntervalCalibration)),
     )
 
+    classes_, y_range_ = _OfTarget("classes"), _OfTarget("range")
+    y_center_, y_scale_ = _OfTarget("center"), _OfTarget("scale")
     n_estimators_ = _OfModel("n_members")
     member_coef_, member_intercept_ = _OfModel("coef"), _OfModel("intercept")
     support_, gate_support_ = _OfModel("support"), _OfModel("gate_support")
@@ -121,6 +125,9 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self._finder(self).roster
 
     def _restored(self) -> None:
+        self._target = self.model_.target
+        own = isinstance(self._target, self._kind_of_target)
+        refuse("model", "predicts another target.", own)
         self._finder(self).restored()
 
     @property
@@ -133,8 +140,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         return {} if self._classifies else {"C": 1}
 
     @property
-    def _target(self) -> Classes | Numbers:
-        return CLASSES if self._classifies else NUMBERS
+    def _kind_of_target(self) -> type[Classes | Numbers]:
+        return Classes if self._classifies else Numbers
 
     # -- fit -------------------------------------------------------------------------------
 
@@ -171,7 +178,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         continued = self.warm_start and hasattr(self, "fuser_")
         rows = self._open_rows(X, y, sample_weight, groups, reset=not continued)
         try:
-            self._target.check_rows(self, rows, continued)
+            self._kind_of_target.check_rows(self, rows, continued)
             # If this fit fails, nothing of an earlier one must be left.
             for name in _OF_ONE_FIT if continued else (*_OF_ONE_FIT, *_CONTINUED):
                 vars(self).pop(name, None)
@@ -182,7 +189,7 @@ class Flock(CallbackSupportMixin, Ensemble):
             if isinstance(rows, InMemoryRows):
                 self._keep_seen(rows.table, rows.weight, rows.reading)
             rows = self._columns.prepared(rows, continued)
-            self._target.standardize(self, rows, continued)
+            self._target = self._kind_of_target.learnt(self, rows, continued)
             self._keep_ranges(rows, continued)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -580,7 +587,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         rows = self._check_rows(X)
         check_consistent_length(rows, y)
-        truth = self._target.encoded(self, y)
+        truth = self._target.encoded(y, type(self).__name__)
         weight = check_sample_weight(sample_weight, len(truth))
         used = weight > 0
         predicted = self._by_blocks(self._fused, rows)[used]
@@ -594,7 +601,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
         search, these have chosen nothing.
         """
-        truth = self._target.encoded(self, np.asarray(y))
+        truth = self._target.encoded(np.asarray(y), type(self).__name__)
         weight = effective_weights(np.ones(len(truth)))
         self.calibration_ = self._target.calibration.of(OUT_OF_FOLD, truth, predicted, weight)
 

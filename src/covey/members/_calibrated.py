@@ -95,7 +95,7 @@ class SetCalibration:
         )
 
     def _without_the_least_sure(self, right: np.ndarray, share: float, chance: float) -> Bunch:
-        """What is known of the rows that are answered, if at most a share of them is not."""
+        """Tell what is known of the rows that are answered, if at most a share of them is not."""
         top = self.probabilities.max(axis=1)
         tops, position = np.unique(top, return_inverse=True)
         weights = np.bincount(position, self.weight)

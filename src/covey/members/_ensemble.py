@@ -61,6 +61,19 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     return y
 
 
+def range_of_numbers(low: float, high: float, n_rows: int) -> np.ndarray:
+    """Return what numbers are predicted, by the least and the greatest y of so many rows."""
+    # Of few rows, new ones go farther beyond the range.
+    margin = (high - low) * max(_LEAST_MARGIN, min(1.0, _ROWS_OF_MARGIN / n_rows))
+    least = low - margin if low < 0 else max(low - margin, 0.0)
+    return np.array([least, high + margin])
+
+
+def held_within(fused: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return numbers within a range; what is infinite is refused elsewhere, not hidden."""
+    return np.where(np.isfinite(fused), np.clip(fused, *seen), fused)
+
+
 class _Measured(OrAbsent):
     """What columns are worth, which is measured before it is written."""
 
@@ -158,10 +171,7 @@ class Ensemble(ABC):
 
     def _bounded(self, fused: np.ndarray) -> np.ndarray:
         """What is fused, within the range that numbers keep to."""
-        if not hasattr(self, "y_range_"):
-            return fused
-        # What is infinite is refused, not hidden.
-        return np.where(np.isfinite(fused), np.clip(fused, *self.y_range_), fused)
+        return held_within(fused, self.y_range_) if hasattr(self, "y_range_") else fused
 
     def _importance(self, X: Any) -> np.ndarray:
         return self.fuser_.importance(*self._to_fuse(X))
@@ -613,13 +623,6 @@ class Ensemble(ABC):
         return (float(self.score(X, y, sample_weight)) - equal) / way
 
     # -- numbers -----------------------------------------------------------------------------
-
-    def _keep_y_range(self, low: float, high: float, n_rows: int) -> None:
-        """Learn from the least and the greatest y of so many rows what numbers are predicted."""
-        # Of few rows, new ones go farther beyond the range.
-        margin = (high - low) * max(_LEAST_MARGIN, min(1.0, _ROWS_OF_MARGIN / n_rows))
-        least = low - margin if low < 0 else max(low - margin, 0.0)
-        self.y_range_ = np.array([least, high + margin])
 
     @of_numbers
     def member_predictions(self, X: Any) -> np.ndarray:

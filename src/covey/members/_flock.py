@@ -11,13 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from covey._decisions import decided
 from covey._devices import to_numpy
-from covey._state import AnyOf, Parameter
+from covey._state import Parameter
 from covey._validation import keep_parameters
 from covey.members._base_flock import Flock
 from covey.members._ensemble import accepts_dask
 from covey.members._given import Classifiers, Regressors
-from covey.members._linear_model import GatedModel
-from covey.members._mixed_model import MixedModel
 from covey.members._searching import Searching
 
 
@@ -301,7 +299,6 @@ default="from_dtype"
     """
 
     members: Parameter(members=True)
-    model_: AnyOf(GatedModel, MixedModel, letters="C D F")
 
     _models, _finder = Classifiers, Searching
 
@@ -480,7 +477,6 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     """
 
     members: Parameter(members=True)
-    model_: AnyOf(GatedModel, MixedModel, letters="C D F")
 
     _models, _finder = Regressors, Searching
 

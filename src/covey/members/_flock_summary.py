@@ -61,7 +61,7 @@ class Effect:
     peaks: bool  # whether the first output is higher in between than at the ends
 
     def name(self, longest: int) -> str:
-        """The feature's name, or those of both, each of at most so many characters."""
+        """The feature's name, or those of both, each of at most this many characters."""
         return " x ".join(shortened(one, longest) for one in self.features)
 
 
@@ -108,7 +108,7 @@ class ColumnEffects:
         return Effect((self._names[one],), size, rise, bends, peaks)
 
     def _curve(self, feature: int, own: np.ndarray, coef: np.ndarray) -> np.ndarray:
-        """What the columns of one feature add to outputs (C, n) along its values."""
+        """Return what the columns of one feature add to outputs (C, n) along its values."""
         basis = self._basis
         ramps = own[~np.isnan(basis.low[own])]
         if len(ramps):
@@ -126,7 +126,7 @@ def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summa
     names, weights, model = flock._columns.names(), _weights(flock), flock.model_
     made_of = _made_of(flock)
     effects = ColumnEffects(*model.scaled_basis, names, made_of)
-    contrast, asked = model.contrast(flock), _conditions(flock, names, made_of)
+    contrast, asked = model.contrast(), _conditions(flock, names, made_of)
     shown: dict[int, list[str]] = {}
     needs = needed_most(flock)
     room = height - 2 - len(needs)
@@ -202,7 +202,7 @@ def _member_lines(
 
 
 def shortened(text: str, most: int) -> str:
-    """Text of at most so many characters; what is too much is removed from the middle."""
+    """Return text of at most this many characters; what is too much is removed from the middle."""
     text = " ".join(text.split())
     if len(text) <= most:
         return text
@@ -211,7 +211,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def _counts(flock: Any) -> str:
-    """How much there is to read."""
+    """Return how much there is to read."""
     used = flock.support_.any(axis=0)
     n_terms = getattr(flock, "n_terms_", None)
     groups = ""
@@ -248,7 +248,7 @@ def _joined(names: list[str], word: str = "and") -> str:
 
 
 def _direction(flock: Any, effect: Effect) -> str:
-    """What more of a feature does to a prediction, with a place for its name."""
+    """Return what more of a feature does to a prediction, with a place for its name."""
     if effect.bends:
         return "bends with {}"
     if not flock._classifies:
@@ -285,7 +285,7 @@ def _conditions(flock: Any, names: list[str], made_of: np.ndarray | None) -> lis
 
 
 def _standardized(gate: Gate, n_features: int) -> tuple[tuple[Basis, Any, Any], np.ndarray]:
-    """What a gate sees, its moments, and the gate's coefficients of that.
+    """Return what a gate sees, its moments, and the gate's coefficients of that.
 
     Standardized features have a mean of zero and a deviation of one; so have their squares.
     """
@@ -298,7 +298,7 @@ def _standardized(gate: Gate, n_features: int) -> tuple[tuple[Basis, Any, Any], 
 
 
 def _condition(effects: ColumnEffects, routing: np.ndarray, scale: np.ndarray) -> str:
-    """Where a gate gives a member more than its mean weight, in words."""
+    """Return where a gate gives a member more than its mean weight, in words."""
     spread = float(np.sqrt(np.sum((routing * scale) ** 2)))
     if not spread:
         return "everywhere"

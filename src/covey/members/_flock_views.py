@@ -39,7 +39,7 @@ def decisions(
     columns = flock.basis_.rows(rows) - flock.model_.column_mean
     importance = flock._by_blocks(flock._importance, X)
     values = flock._by_blocks(flock._member_values, X)
-    contrast, target = flock.model_.contrast(flock), flock._target
+    contrast, target = flock.model_.contrast(), flock._target
     names, shares = feature_names(flock), feature_shares(flock.basis_)
     if flock.preparation_ is not None:
         shares = shares @ flock._columns.shares()
@@ -60,7 +60,7 @@ def decisions(
         rows = np.flatnonzero((weight > LEAST_WEIGHT) | (rank == 0))
         if not len(rows):
             break
-        found = (target.decision(flock, one) for one in values[rows, member[rows]])
+        found = (target.decision(one) for one in values[rows, member[rows]])
         decided, code = zip(*found, strict=True)
         push = (contrast[member[rows], code] * columns[rows]) @ shares
         for row, own, pushes in zip(rows, decided, push, strict=True):
@@ -102,7 +102,7 @@ def _gate_shares(flock: Any, X: Any) -> np.ndarray:
 def because(
     pushes: np.ndarray, names: ArrayLike, top: int, *, either_way: bool
 ) -> list[tuple[str, float]]:
-    """What moved a member the most; nothing where nothing moved it.
+    """Return what moved a member the most; nothing where nothing moved it.
 
     A class is decided by what speaks for it, a number by what moves it either way. Where nothing
     speaks for a class, the member predicts it in spite of what is named.
@@ -113,8 +113,8 @@ def because(
 
 
 def _strongest(flock: Any, names: ArrayLike, shares: Any) -> list[str]:
-    """What moves each member the most in general; "(constant)" where nothing does."""
-    sizes = np.abs(flock.model_.contrast(flock) * flock.model_.column_scale).mean(axis=1) @ shares
+    """Return what moves each member the most in general; "(constant)" where nothing does."""
+    sizes = np.abs(flock.model_.contrast() * flock.model_.column_scale).mean(axis=1) @ shares
     return [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]
 
 
@@ -138,7 +138,7 @@ def feature_shares(basis: Basis) -> Any:
 def flock_table(flock: Any) -> str:
     """The members as an HTML table: their group, mean importance, features, the heaviest."""
     names = feature_names(flock)
-    sizes = np.abs(flock.model_.contrast(flock)).mean(axis=1) * flock.model_.column_scale
+    sizes = np.abs(flock.model_.contrast()).mean(axis=1) * flock.model_.column_scale
     made_of = flock.preparation_
     # Only a search makes more than one group.
     groups = getattr(flock, "group_of_", np.zeros(len(sizes), dtype=int))

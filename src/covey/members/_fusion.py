@@ -173,7 +173,7 @@ class _Fusion(TransformerMixin, Ensemble):
         return [name for name, _ in roster.kept(self.named_estimators_.items())]
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata members, splitter and a fuser that learns request.
+        """Return which metadata members, splitter and a fuser that learns request.
 
         A number of folds requests groups: then none divides a group.
 
@@ -208,7 +208,7 @@ class _Fusion(TransformerMixin, Ensemble):
     def _out_of_fold(
         self, pairs: Pairs, X: Any, y: np.ndarray, parameters: FitParameters
     ) -> tuple[Predictions, np.ndarray]:
-        """What members fitted without a row predict of it, and which rows these are."""
+        """Return what members fitted without a row predict of it, and which rows these are."""
         folds = roster.member_folds(self, X, y, parameters.split)
         fitted = roster.fit_folds(self, pairs, folds, X, y, parameters.members)
         # In a fold, a class that was never seen is one that the fold's rows lack.
@@ -261,7 +261,7 @@ class _Fusion(TransformerMixin, Ensemble):
         return values.reshape(len(values), -1)
 
     def transform(self, X: Any) -> Any:
-        """What the members predict, as columns for a model that comes after.
+        """Return what the members predict, as columns for a model that comes after.
 
         Parameters
         ----------

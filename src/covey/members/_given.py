@@ -20,7 +20,7 @@ from covey._validation import check_labels, check_one_target, check_sample_weigh
 from covey.fusers import Fuser, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser
 from covey.fusers._outputs import common_kind, gather, member_output, member_values
-from covey.members._ensemble import check_numbers
+from covey.members._ensemble import check_numbers, range_of_numbers
 
 Pairs = list[tuple[str, Any]]
 
@@ -54,14 +54,14 @@ class Classifiers:
 
     @staticmethod
     def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
-        """What the models are to predict for a fuser."""
+        """Return what the models are to predict for a fuser."""
         return common_kind(models, names, fuser)
 
     @staticmethod
     def predictions(
         models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: np.ndarray
     ) -> Predictions:
-        """What the models predict of rows."""
+        """Return what the models predict of rows."""
         outputs = [
             member_output(model, X, classes, kind, name)
             for name, model in zip(names, models, strict=True)
@@ -91,14 +91,14 @@ class Regressors:
 
     @staticmethod
     def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
-        """What the models are to predict for a fuser."""
+        """Return what the models are to predict for a fuser."""
         return "value"
 
     @staticmethod
     def predictions(
         models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: None
     ) -> Predictions:
-        """What the models predict of rows."""
+        """Return what the models predict of rows."""
         return Predictions(member_values(models, names, X), names=names, kind=kind)
 
     @staticmethod
@@ -142,11 +142,11 @@ def check_training_table(
 def training_table_of(
     owner: Any, models: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """The same, of which an ensemble learns what is typical."""
+    """Return the same, of which an ensemble learns what is typical."""
     X, y, weight = check_training_table(owner, models, X, y, sample_weight)
     owner._keep_seen(X, weight)
     owner._keep_rows(X, y, weight)
     if models is Regressors:
         used = y if weight is None else y[weight > 0]
-        owner._keep_y_range(used.min(), used.max(), len(used))
+        owner.y_range_ = range_of_numbers(used.min(), used.max(), len(used))
     return X, y, weight

@@ -65,7 +65,8 @@ class Growing:
         for name in ("coef", "intercept"):
             largest = np.abs(getattr(model, name)).max(initial=0.0)
             refuse(name, "is not finite.", largest <= _LARGEST, too_large=True)
-        check_fuser(flock.fuser_, lambda fuser: flock._target.example(flock), len(flock.mean_))
+        example = model.target.example(model.n_members)
+        check_fuser(flock.fuser_, lambda fuser: example, len(flock.mean_))
 
     def check_parameters(self, groups: Any = None) -> None:
         """Refuse parameters that make no sense, before any data is read."""
@@ -86,7 +87,7 @@ class Growing:
         if flock.temperature is not None:
             check_number(flock.temperature, "temperature", low=0, closed="neither")
         check_number(flock.subset_penalty, "subset_penalty", low=0)
-        flock._target.check_loss(flock)
+        flock._kind_of_target.check_loss(flock)
         if flock.select_size is not None:
             check_choice(flock.select_size, "select_size", ("train", "validation"))
         check_number(
@@ -137,7 +138,7 @@ class Growing:
             acceptance=flock.acceptance,
             temperature=_TEMPERATURE if flock.temperature is None else float(flock.temperature),
             subset_penalty=float(flock.subset_penalty),
-            **flock._target.growth(flock),
+            **flock._kind_of_target.growth(flock),
         )
 
     @property
@@ -169,7 +170,7 @@ class Growing:
             fuser.fit(flock._predictions(X), y, X, weight)
         else:
             # A fixed rule learns nothing, but still checks that it suits these members.
-            fuser.fit(flock._target.example(flock))
+            fuser.fit(flock._target.example(flock.n_estimators_))
         flock.fuser_ = fuser
 
     def _grow(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
@@ -237,7 +238,7 @@ class Growing:
         flock = self._flock
         if self._fuser.learns:
             return None
-        names = ("classes_", "y_center_", "y_scale_", "mean_", "scale_")
+        names = ("_target", "mean_", "scale_")
         known = {name: getattr(flock, name) for name in names if hasattr(flock, name)}
         return {"model_": self._model(len(flock._grown)), **known, "fuser_": self._fuser}
 

@@ -181,7 +181,7 @@ def _gated(
     groups = Groups(
         found.basis, found.gate_coef, found.gate_intercept, found.sizes, found.pools, found.weights
     )
-    coef, intercept = flock._target.in_units(flock, found.coef, found.intercept)
+    coef, intercept = flock._target.in_units(found.coef, found.intercept)
     return GatedAnswers(
         groups, coef, intercept, numbers, unit, rows, is_value=not flock._classifies
     )

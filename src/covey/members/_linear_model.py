@@ -20,6 +20,7 @@ from covey.fusers._gate import GatedGroups
 from covey.members._ensemble import Ensemble
 from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
+from covey.members._targets import Classes, Numbers
 
 # What a search found that a model keeps as it is, or in the units of y.
 _AS_FOUND = (
@@ -35,6 +36,7 @@ class LinearModel:
     What it is fused by, and what the table was like, its flock knows.
     """
 
+    target: stored.AnyOf(Classes, Numbers, letters="C")
     basis: stored.Record(Basis, "D P")
     coef: stored.Array("K C P", fewest=1, most=100_000)
     intercept: stored.Array("K C")
@@ -59,12 +61,13 @@ class LinearModel:
         **more: Any,
     ) -> Self:
         """Make a model of members (K, C, P), given for a standardized target."""
-        coef, intercept = flock._target.in_units(flock, coef, intercept)
+        coef, intercept = flock._target.in_units(coef, intercept)
         names = getattr(flock, "feature_names_in_", None)
         if flock.preparation_ is not None:
             names = np.array(flock._columns.names(), dtype=object)
         check_coefficients(coef, basis.feature, names)
         return cls(
+            target=flock._target,
             basis=basis,
             # As files hold them: products of other layouts differ in their last bit.
             coef=np.ascontiguousarray(coef),
@@ -92,11 +95,11 @@ class LinearModel:
     def estimators(self, flock: Any) -> list[Any]:
         """Return the members, each a fitted estimator that shares the arrays."""
         parts = zip(self.coef, self.intercept, self.support, strict=True)
-        return [flock._target.member(flock, *part) for part in parts]
+        return [self.target.member(flock, *part) for part in parts]
 
-    def contrast(self, flock: Any) -> np.ndarray:
+    def contrast(self) -> np.ndarray:
         """Return the coefficients (K, C, P) without what all classes share."""
-        return flock._target.contrast(self.coef)
+        return self.target.contrast(self.coef)
 
     def as_one(self, flock: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (C, P) and intercepts (C,) of members that are fused into one."""
@@ -108,7 +111,7 @@ class LinearModel:
         if flock._is_linear():
             return None
         return (
-            f"Only the {flock._target.linear_rule} of linear members is itself linear; "
+            f"Only the {self.target.linear_rule} of linear members is itself linear; "
             f"fuser={flock.fuser!r} cannot collapse into one linear model."
         )
 
@@ -121,16 +124,16 @@ class LinearModel:
     def predictions(self, flock: Any, X: Any) -> Predictions:
         """Return what the members predict, whose linear functions give (C, K, n)."""
         members = self.coef.transpose(1, 0, 2), self.intercept.T
-        return flock._target.predictions(flock, linear_logits(self.basis.rows(X), *members))
+        return self.target.predictions(linear_logits(self.basis.rows(X), *members))
 
     def fused(self, flock: Any, X: Any) -> np.ndarray:
         """Return what they predict together."""
         if flock._is_linear():
             outputs = linear_logits(self.basis.rows(X), *self.as_one(flock))
-            return flock._bounded(flock._target.of_one(outputs))
+            return self.target.bounded(self.target.of_one(outputs))
         if isinstance(flock.fuser_, GatedGroups):
             pooled = flock.fuser_.fuse_linear(X, self.coef, self.intercept)
-            return flock._bounded(flock._target.of_pool(pooled))
+            return self.target.bounded(self.target.of_pool(pooled))
         return Ensemble._fused(flock, X)
 
     def fused_log(self, flock: Any, X: Any) -> np.ndarray:
@@ -152,19 +155,19 @@ class LinearModel:
         """Return which features may move a prediction, (F,)."""
         return np.full(flock.n_features_in_, flock.fuser_.needs_X) | self.support.any(axis=0)
 
-    def column_sizes(self, flock: Any) -> np.ndarray:
+    def column_sizes(self) -> np.ndarray:
         """Return how large the coefficients of each column (D,) are; they sum to one."""
-        size = np.abs(self.contrast(flock) * self.column_scale).mean(axis=1)
-        size = self.basis.on_features(self.shares @ size + self.gate_sizes(flock))
+        size = np.abs(self.contrast() * self.column_scale).mean(axis=1)
+        size = self.basis.on_features(self.shares @ size + self.gate_sizes())
         return size / size.sum() if size.any() else size
 
-    def gate_sizes(self, flock: Any) -> np.ndarray | float:
+    def gate_sizes(self) -> np.ndarray | float:
         """Return how much each column (P,) moves gates that were learnt with the members."""
         return 0.0
 
     def feature_sizes(self, flock: Any) -> np.ndarray:
         """Return how large the coefficients of each feature (F,) are; they sum to one."""
-        sizes = self.column_sizes(flock)
+        sizes = self.column_sizes()
         return sizes if flock.preparation_ is None else sizes @ flock.preparation_.shares()
 
     # These take the flock, too.
@@ -204,20 +207,20 @@ class GatedModel(LinearModel):
         """The group of each member."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-    def fuser(self, flock: Any) -> GatedGroups:
+    def fuser(self) -> GatedGroups:
         """Return what fuses the groups."""
         gates = self.basis, self.gate_coef, self.gate_intercept
         groups = self.sizes.tolist(), self.pools, self.group_weights
-        return GatedGroups(*gates, *groups, getattr(flock, "classes_", None))
+        return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))
 
     def columns_looked_at(self, flock: Any) -> np.ndarray:
         """Return which features may move a prediction, (F,)."""
         return self.support.any(axis=0) | self.gate_support.any(axis=0)
 
-    def gate_sizes(self, flock: Any) -> np.ndarray:
+    def gate_sizes(self) -> np.ndarray:
         """Return how much each column (P,) moves the gates."""
         # Gates have logits; what members predict of numbers has the unit of y.
-        unit = float(getattr(flock, "y_scale_", 1.0))
+        unit = getattr(self.target, "scale", 1.0)
         gates = self.gate_coef * self.column_scale
         starts = np.cumsum(self.sizes) - self.sizes
         spans = zip(starts, self.sizes, strict=True)

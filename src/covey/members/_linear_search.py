@@ -129,13 +129,13 @@ class LinearSearch:
         flock.model_ = GatedModel.found(flock, found)
         means = rows.mean_predictions(flock)
         flock.model_ = replace(flock.model_, means=means)
-        flock.fuser_ = flock.model_.fuser(flock)
+        flock.fuser_ = flock.model_.fuser()
         return None if found.on_folds is None else self._on_folds(found.on_folds)
 
     def _growth(self) -> TrainingSettings:
         if self._flock._classifies:
             return TrainingSettings(**_STARTS, tol=0.0)
-        return TrainingSettings(**_STARTS, tol=1e-4, loss=self._flock._value_loss)
+        return TrainingSettings(**_STARTS, tol=1e-4, loss=self._flock._target.loss)
 
     def _made_of(self, kept: np.ndarray) -> dict[str, np.ndarray]:
         """Return which of the columns that are kept count as a feature, and are multiplied."""
@@ -164,8 +164,8 @@ class LinearSearch:
             weight, score = held_out.weight[numbers], flock._target.held_out_score
             flock.readable_ = Bunch(
                 n_terms=round(np.mean([one.n_terms for one in on_folds.readable])),
-                score=score(flock, rows.y[numbers], smaller, weight),
-                score_of_all=score(flock, rows.y[numbers], means, weight),
+                score=score(rows.y[numbers], smaller, weight),
+                score_of_all=score(rows.y[numbers], means, weight),
             )
         flock.calibration_ = calibration(flock, rows, held_out, predicted)
         return FoundOnFolds(held_out, predicted, on_folds.flocks)
@@ -173,10 +173,10 @@ class LinearSearch:
     def _predicted_by(self, found: FoundFlock, X: Any) -> np.ndarray:
         """Return what another flock of this table predicts: (n, C), or (n,) numbers."""
         flock = self._flock
-        coef, intercept = flock._target.in_units(flock, found.coef, found.intercept)
+        coef, intercept = flock._target.in_units(found.coef, found.intercept)
         fuser = GatedGroups.of(found, getattr(flock, "classes_", None))
         fused = flock._by_blocks(lambda block: fuser.fuse_linear(block, coef, intercept), X)
-        return flock._bounded(flock._target.of_pool(fused))
+        return flock._target.bounded(flock._target.of_pool(fused))
 
     def _is_limited(self) -> bool:
         return self._flock.max_terms is not None or self._flock.max_members is not None

@@ -103,7 +103,7 @@ class _Member(BaseEstimator):
         return linear_logits(rows, self.coef_, np.asarray(self.intercept_))
 
     def column_names(self) -> list[str]:
-        """What each coefficient multiplies, in words."""
+        """Return what each coefficient multiplies, in words."""
         names = self.feature_names
         if names is None:
             names = [f"x{position}" for position in range(self.n_features_in_)]

@@ -25,6 +25,7 @@ from covey.members._mixed_views import (
 )
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._stored import check_member, try_row
+from covey.members._targets import Classes, Numbers
 
 # How many rows show what is typical, and how much features matter.
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
@@ -38,6 +39,7 @@ _LARGEST_ROW = 1e100
 class MixedModel:
     """K members of several kinds and their weights; N examples of D columns."""
 
+    target: stored.AnyOf(Classes, Numbers, letters="C")
     members: stored.Named("K", make=Bunch)
     weights: stored.Share("K")
     candidates: stored.Columns()
@@ -81,7 +83,7 @@ class MixedModel:
             refuse("members", "has a member of other classes.", same)
         try_row(flock)
 
-    def fuser(self, flock: Any) -> Mean:
+    def fuser(self) -> Mean:
         """Return what fuses the members."""
         return Mean(weights=self.weights)
 

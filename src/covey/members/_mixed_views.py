@@ -58,7 +58,7 @@ def mixed_decisions(
             continue
         for record, value in zip(records, values[:, number], strict=True):
             called = {**of_kind, "name": name, "weight": float(weight)}
-            record["members"].append({**called, **flock._target.decision(flock, value)[0]})
+            record["members"].append({**called, **flock._target.decision(value)[0]})
     for record in records:
         record["members"].sort(key=lambda one: -one["weight"])
         kept = [one for one in record["members"] if one["weight"] > LEAST_WEIGHT]
@@ -120,7 +120,7 @@ def _known_importances(flock: Any) -> np.ndarray | None:
 
 def _own_importances(flock: Any, member: Any) -> np.ndarray | None:
     if hasattr(member, "model_"):
-        own = member.model_.column_sizes(member)
+        own = member.model_.column_sizes()
     else:
         own = getattr(member, "feature_importances_", None)
     if own is None or np.shape(own) != flock.model_.typical.shape or not np.isfinite(own).all():

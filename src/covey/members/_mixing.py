@@ -37,15 +37,15 @@ class Clock:
         return time.perf_counter() - self._start
 
     def is_late(self, share: float) -> bool:
-        """Whether more than a share of the limit is over."""
+        """Return whether more than a share of the limit is over."""
         return self.seconds() > share * self._limit
 
     def was_late(self, share: float) -> bool:
-        """Whether it is late, or was in the fit that is continued."""
+        """Return whether it is late, or was in the fit that is continued."""
         return self.as_before(self.is_late(share))
 
     def as_before(self, is_late: bool) -> bool:
-        """What the clock says, or said in the fit that is continued."""
+        """Return what the clock says, or said in the fit that is continued."""
         if self.journal is None or np.isinf(self._limit):
             return is_late
         task = self.journal.begin()
@@ -55,7 +55,7 @@ class Clock:
         return bool(task.result["is_late"])
 
     def leaves(self, seconds: float) -> bool:
-        """Whether so many seconds more are within the limit."""
+        """Return whether this many seconds more are within the limit."""
         return self.seconds() + seconds <= self._limit
 
     def stop(self) -> None:
@@ -100,7 +100,7 @@ class Library:
         self.predicted[name], self.seconds[name] = predicted, seconds
 
     def may_gain(self, predicted: np.ndarray) -> bool:
-        """Whether a candidate that is known on the first rows would have a weight there."""
+        """Return whether a candidate that is known on the first rows would have a weight there."""
         if len(predicted) == len(self._truth) or not self.predicted:
             return True
         every = [one[: len(predicted)] for one in self._whole.values()]
@@ -128,7 +128,7 @@ class Library:
         return np.array([found.get(name, 0.0) for name in self.names])
 
     def _weights_of(self, every: np.ndarray) -> np.ndarray:
-        """The same of candidates that are known on the first rows, (M, m) or (M, m, C)."""
+        """Return the same of candidates that are known on the first rows, (M, m) or (M, m, C)."""
         if self._scorer is not None:
             return greedy_weights(self._negative_scores(every), len(every))
         weight = self._weight[: every.shape[1]]
@@ -141,11 +141,11 @@ class Library:
         return np.array([self._loss(one) for one in self.predicted.values()])
 
     def scores(self) -> np.ndarray:
-        """What the scorer says of each candidate, (M,), on the same rows."""
+        """Return what the scorer says of each candidate, (M,), on the same rows."""
         return np.array([self._score(one) for one in self.predicted.values()])
 
     def told(self, name: str) -> str:
-        """What a candidate brought, in words."""
+        """Return what a candidate brought, in words."""
         what, measure = ("loss", self._loss) if self._scorer is None else ("score", self._score)
         own, whole = measure(self.predicted[name]), self._whole
         if name not in whole:
@@ -163,7 +163,7 @@ class Library:
         return float(losses @ weight / weight.sum())
 
     def _of_true_class(self, probabilities: np.ndarray) -> np.ndarray:
-        """What (..., n, C) give to the true classes, (..., n)."""
+        """Return what (..., n, C) give to the true classes, (..., n)."""
         n_rows = probabilities.shape[-2]
         return probabilities[..., np.arange(n_rows), self._truth[:n_rows]]
 
@@ -178,7 +178,7 @@ class Library:
         return pick_losses
 
     def _score(self, predicted: np.ndarray) -> float:
-        """What the scorer says of predictions that are known on the first rows."""
+        """Return what the scorer says of predictions that are known on the first rows."""
         n_rows = len(predicted)
         truth = self._truth[:n_rows]
         if self._classes is not None:

@@ -315,7 +315,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return X
 
     def _out_of_fold(self, training: Any, folds: list, used: np.ndarray) -> tuple:
-        """Which labelled rows are held out, and what members taught without them predict."""
+        """Tell which labelled rows are held out, and what members taught without them predict."""
         unlabelled = used[training.codes[used] < 0]
         blocks = []
         for train, test in folds:
@@ -370,7 +370,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return self._with_views(P, self._views_asked(P, X, self.confidence))
 
     def _all_predictions(self, X: Any, kind: str | None = None) -> Predictions:
-        """What the members of all views that a row has predict."""
+        """Return what the members of all views that a row has predict."""
         fitted: dict[str, list] = {view: [] for view in self.views_}
         for view, member in zip(self.member_views_, self.estimators_, strict=True):
             fitted[view].append(member)
@@ -384,7 +384,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return np.where(P.known[:, :, None], P.values, np.nan)
 
     def _features(self, X: Any, fuser: Fuser) -> Any:
-        """What a fuser sees of the rows: missing values are the means of their columns."""
+        """Return what a fuser sees of the rows: missing values are the means of their columns."""
         return views.fill_missing(X, self._column_means) if fuser.needs_X else None
 
     def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
@@ -468,7 +468,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return order_of_queries(by_view, present, strategy, draws)[:n]
 
     def _by_view(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """What the members of each view predict on average, (n, V, C), and who has which."""
+        """Tell what the members of each view predict on average, (n, V, C), and who has which."""
         P = self._all_predictions(X)
         values = P.values if P.kind == "probability" else P.votes
         owned = np.eye(len(self.views_))[self._owners()]
@@ -484,7 +484,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     # -- views that cost -----------------------------------------------------------------------
 
     def views_asked(self, X: Any) -> np.ndarray:
-        """Which views are asked for each row: cheap ones first, until the flock is sure.
+        """Return which views are asked for each row: cheap ones first, until the flock is sure.
 
         Parameters
         ----------
@@ -499,7 +499,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return self._views_asked(self._all_predictions(X), X, self.confidence)
 
     def cost_curve(self, X: Any, y: ArrayLike, *, confidences: ArrayLike = _CONFIDENCES) -> Bunch:
-        """How accurate the flock is, and what it costs, for several levels of confidence.
+        """Return how accurate the flock is, and what it costs, for several levels of confidence.
 
         Parameters
         ----------

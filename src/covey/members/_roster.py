@@ -30,7 +30,7 @@ Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
 def is_dropped(member: Any) -> bool:
-    """Whether "drop" stands for a member, which is then left out."""
+    """Return whether "drop" stands for a member, which is then left out."""
     return isinstance(member, str) and member == "drop"
 
 
@@ -63,7 +63,7 @@ class Roster:
         return getattr(self.owner, self.parameter)
 
     def has_layers(self, kind: Callable[[Iterable[bool]], bool] = any) -> bool:
-        """Whether any entry of the list, or all of them, are layers."""
+        """Return whether any entry of the list, or all of them, are layers."""
         given = self.given if self.layered and isinstance(self.given, list | tuple) else []
         return len(given) > 0 and kind(isinstance(entry, list) for entry in given)
 
@@ -233,7 +233,7 @@ def member_folds(owner: Any, X: Any, y: np.ndarray, split: dict[str, Any]) -> Fo
 
 
 def _splitter(owner: Any, y: np.ndarray, groups: Any) -> Any:
-    """What ``cv`` stands for; a number of folds keeps groups whole, where there are any."""
+    """Return what ``cv`` stands for; a number of folds keeps groups whole, where there are any."""
     cv, classifier = owner.cv, is_classifier(owner)
     if groups is not None and (cv is None or isinstance(cv, Integral)):
         # scikit-learn's own default is 5 folds.
@@ -242,7 +242,7 @@ def _splitter(owner: Any, y: np.ndarray, groups: Any) -> Any:
 
 
 def cv_name(cv: Any) -> str:
-    """What messages call a splitter."""
+    """Return what messages call a splitter."""
     known = isinstance(cv, int) or hasattr(cv, "split")
     return f"cv={cv!r}" if known else "The given cv"
 
@@ -278,13 +278,13 @@ def fit_folds(
 
 
 def _in_parallel(owner: Any, jobs: list[tuple[Any, ...]]) -> list:
-    """What fits return that are given as a line to print, a function and its arguments."""
+    """Return what fits return that are given as a line to print, a function and its arguments."""
     name = f"[{type(owner).__name__}] " if owner.verbose else None
     return Parallel(n_jobs=owner.n_jobs)(delayed(_timed)(name, *job) for job in jobs)
 
 
 def _timed(owner: str | None, line: str, fit: Callable[..., Any], *args: Any) -> Any:
-    """What a fit returns; if an owner is given, a line says how long it took."""
+    """Return what a fit returns; if an owner is given, a line says how long it took."""
     before = perf_counter()
     fitted = fit(*args)
     if owner is not None:

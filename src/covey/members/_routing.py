@@ -65,7 +65,7 @@ def fit_parameters(
     metadata: dict[str, Any],
     method: str = "fit",
 ) -> FitParameters:
-    """What each part gets of what the ``fit`` of an ensemble, or another method, was given.
+    """Return what each part gets of what the ``fit`` of an ensemble, or another method, was given.
 
     With scikit-learn's ``enable_metadata_routing`` every part gets what it requests. Without,
     all get the weights, and the splitter gets the groups.
@@ -103,7 +103,7 @@ def parameters_of_estimator(
     metadata: dict[str, Any],
     method: str = "fit",
 ) -> dict[str, Any]:
-    """What the one ``estimator`` of an ensemble or model gets of what this was given."""
+    """Return what the one ``estimator`` of an ensemble or model gets of what this was given."""
     of = {"estimator": estimator}, {}, weight, groups, metadata, method
     given = fit_parameters(owner, *of)
     # Without routing, what a splitter would get is for the estimator.

@@ -40,9 +40,8 @@ from covey.members._rows_in_memory import InMemoryRows
 _SHARE_OF_LINEAR = 0.4
 # What linear members know of the table that a flock was fitted to.
 _OF_TABLE = (
-    *("n_features_in_", "feature_names_in_", "classes_", "preparation_", "_seen_columns"),
+    *("n_features_in_", "feature_names_in_", "_target", "preparation_", "_seen_columns"),
     *("_seed", "_ranges", "_means", "mean_", "scale_", "_usable"),
-    *("y_center_", "y_scale_", "y_range_", "_value_loss"),
 )
 
 
@@ -67,7 +66,7 @@ class Searching:
         linear = isinstance(model, LinearModel)
         fits = len(set(scaled)) == 1 and (scaled[0] or not linear)
         refuse("scale", "is missing, or belongs to nothing.", fits)
-        flock.fuser_ = model.fuser(flock)
+        flock.fuser_ = model.fuser()
         if not linear:
             model.check(flock)
             return
@@ -83,7 +82,7 @@ class Searching:
         flock = self._flock
         check_number(flock.n_estimators, "n_estimators", low=1, whole=True)
         if not flock._classifies:
-            flock._target.check_loss(flock)
+            flock._kind_of_target.check_loss(flock)
         check_choice(flock.effort, "effort", EFFORTS)
         if flock.alpha is not None:
             check_number(flock.alpha, "alpha", low=0, closed="neither")
@@ -215,7 +214,13 @@ class Searching:
         }
         if flock.scoring is not None:
             candidates["score"] = library.scores()
-        flock.model_ = MixedModel.of(rows, members=members, weights=weights, candidates=candidates)
+        flock.model_ = MixedModel.of(
+            rows,
+            target=flock._target,
+            members=members,
+            weights=weights,
+            candidates=candidates,
+        )
         predicted = self._keep_predictions(library, names, weights)
         flock.calibration_ = calibration(flock, rows, held_out, predicted)
         for name in ("_means", "_ranges"):
@@ -223,7 +228,7 @@ class Searching:
         fitted = {LINEAR: flocks} | comparison.on_folds
         fitted = {name: fitted.get(name, []) for name in names}
         self._keep_importance(rows, held_out, fitted, weights)
-        flock.fuser_ = flock.model_.fuser(flock)
+        flock.fuser_ = flock.model_.fuser()
 
     def _keep_importance(
         self,
@@ -274,7 +279,7 @@ class Searching:
 
         def losses(numbers: np.ndarray) -> np.ndarray:
             known = truth[: numbers.shape[-1]]
-            return flock._value_loss.value((known - numbers) / flock.y_scale_)
+            return flock._target.loss.value((known - numbers) / flock.y_scale_)
 
         return Library(held_out, truth, None, losses, scorer, X)
 
@@ -301,7 +306,7 @@ class Searching:
     ) -> np.ndarray:
         """Keep what is predicted of rows held out; it is returned fold by fold."""
         members = np.stack([library.predicted[name] for name in names], axis=1)
-        fused = self._flock._bounded(np.tensordot(weights, members, axes=(0, 1)))
+        fused = self._flock._target.bounded(np.tensordot(weights, members, axes=(0, 1)))
         numbers, means = library.held_out.by_row(fused)
         _, members = library.held_out.by_row(members)
         self._flock.out_of_fold_ = Bunch(

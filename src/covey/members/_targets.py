@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -14,10 +15,11 @@ from covey._core.losses import LOSSES, ClassLoss, ValueLoss
 from covey._core.search.plan import CLASSIFICATION, REGRESSION
 from covey._core.softmax_linear import log_softmax
 from covey._decisions import decided, rare_class
+from covey._state import Array, Labels, Number, Record
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Mean, Predictions, Product
 from covey.members._calibrated import IntervalCalibration, SetCalibration
-from covey.members._ensemble import check_numbers
+from covey.members._ensemble import check_numbers, held_within, range_of_numbers
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._rows_in_memory import InMemoryRows
 
@@ -79,21 +81,26 @@ _FARTHEST = 1e6
 # -- what flocks know of their target --------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
 class Classes:
-    """The target of a classifier: how it is weighed, learnt, fused and told."""
+    """The classes that a model predicts: how they are weighed, learnt, fused and told."""
+
+    classes: Labels("C", 2)
 
     task = CLASSIFICATION
     calibration = SetCalibration
     linear_fuser, linear_rule = Product, "product"
 
-    def check_loss(self, flock: Any) -> None:
+    @staticmethod
+    def check_loss(flock: Any) -> None:
         """Refuse what members cannot climb."""
         check_choice(flock.loss, "loss", LOSSES)
         check_number(flock.focal_gamma, "focal_gamma", low=0)
         if flock.reweighting is not None:
             check_choice(flock.reweighting, "reweighting", REWEIGHTINGS)
 
-    def growth(self, flock: Any) -> dict[str, Any]:
+    @staticmethod
+    def growth(flock: Any) -> dict[str, Any]:
         """Return the settings of Algorithm 1 that classes have."""
         return {
             "fit_intercept": bool(flock.fit_intercept),
@@ -101,7 +108,8 @@ class Classes:
             "reweighting": flock.reweighting,
         }
 
-    def check_rows(self, flock: Any, rows: InMemoryRows, continued: bool) -> None:
+    @staticmethod
+    def check_rows(flock: Any, rows: InMemoryRows, continued: bool) -> None:
         """Refuse classes that cannot be learnt; weigh them."""
         flock._check_newton(rows.n_features)
         if continued and not np.array_equal(rows.classes, flock.classes_):
@@ -117,20 +125,21 @@ class Classes:
                 check_sample_weight(largest, len(largest), "class_weight times sample_weight")
             rows.set_class_weight(factors)
         check_two_classes(type(flock).__name__, rows.classes, largest)
-        flock.classes_ = rows.classes
 
-    def standardize(self, flock: Any, rows: InMemoryRows, continued: bool) -> None:
-        """Classes are taken as they are."""
+    @classmethod
+    def learnt(cls, flock: Any, rows: InMemoryRows, continued: bool) -> Self:
+        """Return the classes as they are."""
+        return cls(rows.classes)
 
-    def encoded(self, flock: Any, y: Any) -> np.ndarray:
-        """Return the codes of classes; others are refused."""
+    def encoded(self, y: Any, name: str) -> np.ndarray:
+        """Return the codes of classes; others than the model of this name has are refused."""
         y = column_or_1d(y)
-        codes = {label: code for code, label in enumerate(flock.classes_.tolist())}
+        codes = {label: code for code, label in enumerate(self.classes.tolist())}
         found = [codes.get(label, -1) for label in y.tolist()]
         if -1 in found:
             label = y.tolist()[found.index(-1)]
             raise ValueError(
-                f"y holds the label {label!r}, which this {type(flock).__name__} was not fitted "
+                f"y holds the label {label!r}, which this {name} was not fitted "
                 f"on; its classes are {', '.join(map(repr, codes))}."
             )
         return np.array(found, dtype=np.int64)
@@ -138,7 +147,7 @@ class Classes:
     def failure(self, flock: Any, grown: Any) -> str | None:
         """Return how the training of a member failed, if it did."""
         past = grown.history[0].objective
-        guess = ClassLoss(flock.loss, flock.focal_gamma).of_uniform_guess(len(flock.classes_))
+        guess = ClassLoss(flock.loss, flock.focal_gamma).of_uniform_guess(len(self.classes))
         uniform = -guess * float(grown.weight_sum[0])
         if past[-1] >= min(past[0], uniform):
             return None
@@ -152,9 +161,7 @@ class Classes:
             f"learning_rate={flock.learning_rate!r} overshoots; {remedy}."
         )
 
-    def in_units(
-        self, flock: Any, coef: np.ndarray, intercept: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def in_units(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients and intercepts as a user sees them."""
         return coef, intercept
 
@@ -162,7 +169,7 @@ class Classes:
         self, flock: Any, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray
     ) -> LinearMember:
         """Return one linear model, (C, P), (C,) and (D,), as an estimator."""
-        return LinearMember(coef, intercept, flock.classes_, support, **flock._seen_by_members())
+        return LinearMember(coef, intercept, self.classes, support, **flock._seen_by_members())
 
     def as_sklearn_has_it(
         self, coef: np.ndarray, intercept: np.ndarray
@@ -175,7 +182,7 @@ class Classes:
     def plain_model(self, flock: Any) -> LogisticRegression:
         """Return a model of scikit-learn's, without coefficients."""
         model = LogisticRegression(fit_intercept=bool(flock.fit_intercept))
-        model.classes_ = flock.classes_.copy()
+        model.classes_ = self.classes.copy()
         model.n_iter_ = np.array([int(np.sum(flock.n_iter_))], dtype=np.int32)
         return model
 
@@ -184,16 +191,16 @@ class Classes:
         # Softmax ignores what all classes share.
         return coef - coef.mean(axis=1, keepdims=True)
 
-    def predictions(self, flock: Any, outputs: np.ndarray) -> Predictions:
+    def predictions(self, outputs: np.ndarray) -> Predictions:
         """Return what members predict whose linear functions give (C, K, n)."""
         logs = log_softmax(outputs).transpose(2, 1, 0)
-        return Predictions(np.exp(logs), flock.classes_, log_values=logs)
+        return Predictions(np.exp(logs), self.classes, log_values=logs)
 
-    def example(self, flock: Any) -> Predictions:
-        """Return predictions of one row by a flock's members, to check a fuser with."""
-        n_classes = len(flock.classes_)
-        even = np.full((1, flock.n_estimators_, n_classes), 1.0 / n_classes)
-        return Predictions(even, flock.classes_)
+    def example(self, n_members: int) -> Predictions:
+        """Return predictions of one row by this many members, to check a fuser with."""
+        n_classes = len(self.classes)
+        even = np.full((1, n_members, n_classes), 1.0 / n_classes)
+        return Predictions(even, self.classes)
 
     def of_one(self, outputs: np.ndarray) -> np.ndarray:
         """Return what one linear model predicts whose outputs are (C, n)."""
@@ -203,24 +210,26 @@ class Classes:
         """Return predictions as they are of what gated groups fuse, (n, C)."""
         return fused
 
+    def bounded(self, fused: np.ndarray) -> np.ndarray:
+        """Return what is fused, as it is."""
+        return fused
+
     def decision(
-        self, flock: Any, probabilities: np.ndarray, code: int | None = None
+        self, probabilities: np.ndarray, code: int | None = None
     ) -> tuple[dict[str, Any], int]:
         """Return a record of a class, the most probable one if none is named, and its code."""
         code = int(probabilities.argmax()) if code is None else code
-        label = flock.classes_[code : code + 1].tolist()[0]
+        label = self.classes[code : code + 1].tolist()[0]
         return {"prediction": label, "probability": float(probabilities[code])}, code
 
     def decided(self, flock: Any, probabilities: np.ndarray) -> dict[str, Any]:
         """Return a record of the class that the flock predicts."""
-        return self.decision(flock, probabilities, int(decided(flock, probabilities[None])[0]))[0]
+        return self.decision(probabilities, int(decided(flock, probabilities[None])[0]))[0]
 
-    def held_out_score(
-        self, flock: Any, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray
-    ) -> float:
+    def held_out_score(self, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> float:
         """Return the accuracy of predictions of some rows, or the area for a rare class."""
-        codes = np.searchsorted(flock.classes_, y)
-        rare = rare_class(np.bincount(codes, weight, len(flock.classes_)))
+        codes = np.searchsorted(self.classes, y)
+        rare = rare_class(np.bincount(codes, weight, len(self.classes)))
         if rare is None:
             return float(np.average(predicted.argmax(axis=1) == codes, weights=weight))
         from sklearn.metrics import roc_auc_score
@@ -228,57 +237,71 @@ class Classes:
         return float(roc_auc_score(codes == rare, predicted[:, rare], sample_weight=weight))
 
 
+@dataclass(frozen=True, eq=False)
 class Numbers:
-    """The target of a regressor, as `Classes` is that of a classifier."""
+    """The numbers that a model predicts, as `Classes` are those of a classifier.
+
+    They are standardized by ``center`` and ``scale`` for the loss, and held within ``range``.
+    """
+
+    center: Number()
+    scale: Number(1e-200)
+    loss: Record(ValueLoss)
+    range: Array("2")
 
     task = REGRESSION
     calibration = IntervalCalibration
     linear_fuser, linear_rule = Mean, "mean"
 
-    def check_loss(self, flock: Any) -> None:
+    @staticmethod
+    def check_loss(flock: Any) -> None:
         """Refuse what members cannot descend."""
         check_choice(flock.loss, "loss", _LOSSES_OF_NUMBERS)
         check_number(flock.epsilon, "epsilon", low=1.0)
         check_number(flock.quantile, "quantile", low=0, high=1, closed="neither")
 
-    def growth(self, flock: Any) -> dict[str, Any]:
+    @staticmethod
+    def growth(flock: Any) -> dict[str, Any]:
         """Return the settings of Algorithm 1 that numbers have.
 
         Given its subset, a member is taken to the minimum of its loss.
         """
         alpha, finish = float(flock.alpha), int(flock.max_iter)
-        return {"loss": flock._value_loss, "alpha": alpha, "finish": finish}
+        return {"loss": flock._target.loss, "alpha": alpha, "finish": finish}
 
-    def check_rows(self, flock: Any, rows: InMemoryRows, continued: bool) -> None:
+    @staticmethod
+    def check_rows(flock: Any, rows: InMemoryRows, continued: bool) -> None:
         """Refuse rows that nothing can be learnt from."""
         if rows.n_weighted() < 2:
             raise ValueError(
                 "sample_weight is above 0 for one row only; at least two are needed to learn from."
             )
 
-    def standardize(self, flock: Any, rows: InMemoryRows, continued: bool) -> None:
+    @classmethod
+    def learnt(cls, flock: Any, rows: InMemoryRows, continued: bool) -> Self:
         """Standardize y and choose the loss in its units; a warm start keeps both."""
-        known = flock.y_range_ if continued else None
         if continued:
-            rows.standardize_target(flock.y_center_, flock.y_scale_, None)
+            known = flock._target
+            rows.standardize_target(known.center, known.scale, None)
+            center, scale, loss = known.center, known.scale, known.loss
         else:
             flock._set_scale(*rows.moments())
-            flock.y_center_, flock.y_scale_ = self._center_and_scale(flock, rows)
-            flock._value_loss = self._loss(flock, *self._narrowed(flock, rows))
-        rows.set_loss(flock._value_loss)
-        flock._keep_y_range(*rows.target_range(), rows.n_weighted())
-        if known is not None:
-            low, high = zip(known, flock.y_range_, strict=True)
-            flock.y_range_ = np.array([min(low), max(high)])
+            center, scale = cls._center_and_scale(flock, rows)
+            loss = cls._loss(flock, *cls._narrowed(flock, rows))
+        rows.set_loss(loss)
+        low, high = range_of_numbers(*rows.target_range(), rows.n_weighted())
+        if continued:
+            low, high = min(low, known.range[0]), max(high, known.range[1])
+        return cls(center, scale, loss, np.array([low, high]))
 
-    def _narrowed(
-        self, flock: Any, rows: InMemoryRows
-    ) -> tuple[InMemoryRows, np.ndarray, np.ndarray]:
+    @staticmethod
+    def _narrowed(flock: Any, rows: InMemoryRows) -> tuple[InMemoryRows, np.ndarray, np.ndarray]:
         """Return the rows without columns of no use, and what is known of the others."""
         narrow, kept = flock._narrowed(rows)
         return narrow, flock.mean_[kept], flock.scale_[kept]
 
-    def _center_and_scale(self, flock: Any, rows: InMemoryRows) -> tuple[float, float]:
+    @staticmethod
+    def _center_and_scale(flock: Any, rows: InMemoryRows) -> tuple[float, float]:
         """Return center and scale of y, by which the rows then standardize it."""
         center, deviation = rows.target_moments()
         if deviation == 0:
@@ -299,9 +322,8 @@ class Numbers:
             )
         return float(center), float(scale)
 
-    def _loss(
-        self, flock: Any, rows: InMemoryRows, mean: np.ndarray, scale: np.ndarray
-    ) -> ValueLoss:
+    @staticmethod
+    def _loss(flock: Any, rows: InMemoryRows, mean: np.ndarray, scale: np.ndarray) -> ValueLoss:
         """Return the loss of a standardized y, in units of a linear model's residuals."""
         if flock.loss == "squared":
             return ValueLoss("squared")
@@ -317,7 +339,7 @@ class Numbers:
     def share_left(self, flock: Any, rows: InMemoryRows) -> float:
         """Return the share of a constant's loss that a linear model leaves, of new rows."""
         rows, mean, scale = self._narrowed(flock, rows)
-        loss, n_usable = flock._value_loss, int(flock._usable.sum())
+        loss, n_usable = self.loss, int(flock._usable.sum())
         constant = rows.target_loss(loss)
         freedom = rows.n_weighted() - 1
         if constant == 0 or freedom <= n_usable:
@@ -327,7 +349,7 @@ class Numbers:
         left *= freedom / (freedom - n_usable)
         return float(np.clip(left / constant, _LEAST_LEFT, 1.0))
 
-    def encoded(self, flock: Any, y: Any) -> np.ndarray:
+    def encoded(self, y: Any, name: str) -> np.ndarray:
         """Return numbers, checked."""
         return check_numbers(y)
 
@@ -347,11 +369,9 @@ class Numbers:
             )
         return None
 
-    def in_units(
-        self, flock: Any, coef: np.ndarray, intercept: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def in_units(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients and intercepts, given for a standardized y, in the units of y."""
-        return coef * flock.y_scale_, flock.y_center_ + intercept * flock.y_scale_
+        return coef * self.scale, self.center + intercept * self.scale
 
     def member(
         self, flock: Any, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray
@@ -374,13 +394,13 @@ class Numbers:
         """Return members' coefficients (K, 1, P) as they are."""
         return coef
 
-    def predictions(self, flock: Any, outputs: np.ndarray) -> Predictions:
+    def predictions(self, outputs: np.ndarray) -> Predictions:
         """Return what members predict whose linear functions give (1, K, n)."""
-        return Predictions(outputs[0].T, names=flock._names(), kind="value")
+        return Predictions(outputs[0].T, kind="value")
 
-    def example(self, flock: Any) -> Predictions:
-        """Return predictions of one row by a flock's members, to check a fuser with."""
-        return Predictions(np.zeros((1, flock.n_estimators_)), kind="value")
+    def example(self, n_members: int) -> Predictions:
+        """Return predictions of one row by this many members, to check a fuser with."""
+        return Predictions(np.zeros((1, n_members)), kind="value")
 
     def of_one(self, outputs: np.ndarray) -> np.ndarray:
         """Return what one linear model predicts whose outputs are (1, n)."""
@@ -390,7 +410,11 @@ class Numbers:
         """Return predictions (n,) of what gated groups fuse, (n, 1)."""
         return fused[:, 0]
 
-    def decision(self, flock: Any, value: np.ndarray) -> tuple[dict[str, Any], int]:
+    def bounded(self, fused: np.ndarray) -> np.ndarray:
+        """Return what is fused, within the range that numbers keep to."""
+        return held_within(fused, self.range)
+
+    def decision(self, value: np.ndarray) -> tuple[dict[str, Any], int]:
         """Return a record of a number, and the position of its output."""
         return {"prediction": float(value)}, 0
 
@@ -398,12 +422,7 @@ class Numbers:
         """Return a record of the number that the flock predicts."""
         return {"prediction": float(value)}
 
-    def held_out_score(
-        self, flock: Any, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray
-    ) -> float:
+    def held_out_score(self, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> float:
         """Return R2 of predictions of some rows."""
         spread = weight @ np.square(y - np.average(y, weights=weight))
         return float(1.0 - weight @ np.square(y - predicted) / spread)
-
-
-CLASSES, NUMBERS = Classes(), Numbers()

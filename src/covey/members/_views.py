@@ -92,7 +92,7 @@ def _dealt(n_views: int, n_features: int, seed: int) -> dict[str, np.ndarray]:
 
 
 def missing_values(X: Any) -> np.ndarray | None:
-    """Where a table has no value, (n, D) bool; None if it has all of them."""
+    """Return where a table has no value, (n, D) bool; None if it has all of them."""
     if hasattr(X, "tocsr"):
         entries = X.tocoo()
         lost = np.isnan(entries.data)
@@ -111,7 +111,7 @@ def missing_values(X: Any) -> np.ndarray | None:
 
 
 def missing_entries(values: np.ndarray) -> np.ndarray:
-    """Where an array holds nothing: None, NaN or pandas' NA."""
+    """Return where an array holds nothing: None, NaN or pandas' NA."""
     if values.dtype.kind != "O":
         return values != values
     return np.array([_is_missing(value) for value in values], dtype=bool)
@@ -165,7 +165,7 @@ def fill_missing(X: Any, means: np.ndarray) -> Any:
 
 
 def labelled_rows(y: np.ndarray, unlabeled_label: Any) -> np.ndarray:
-    """Which rows have a label, (n,) bool."""
+    """Return which rows have a label, (n,) bool."""
     unlabelled = missing = missing_entries(y)
     if unlabeled_label is None or not _is_missing(unlabeled_label):
         if y.dtype.kind == "O" and missing.any():
@@ -311,7 +311,7 @@ def check_members(
 
 
 def takes_nan(member: Any) -> bool:
-    """Whether missing values pass through a classifier, or are imputed in a pipeline."""
+    """Return whether missing values pass through a classifier, or are imputed in a pipeline."""
     if not isinstance(member, Pipeline):
         return get_tags(member).input_tags.allow_nan
     for _, step in member.steps:
@@ -446,7 +446,7 @@ def _fit(unfitted: Any, view: str, X: Any, y: np.ndarray, weight: np.ndarray | N
 def predict_views(
     fitted: Mapping[str, list], X: list, present: np.ndarray, classes: np.ndarray, kind: str
 ) -> Predictions:
-    """What the members of each view predict of the rows that have it, ``present`` (n, V).
+    """Return what the members of each view predict of the rows that have it, ``present`` (n, V).
 
     A member that is None was not fitted, and is not available.
     """

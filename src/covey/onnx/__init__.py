@@ -59,7 +59,7 @@ def to_onnx(
     dtype: Literal["float32", "float64"] = "float32",
     by_column: bool = False,
 ) -> onnx.ModelProto:
-    """A fitted classifier or regressor as an ONNX graph.
+    """Write a fitted classifier or regressor as an ONNX graph.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def _check_exportable(estimator: Any, who: str, dtype: str, coded: bool = False)
 
 
 def _check_parts(estimator: Any, who: str, dtype: str) -> None:
-    """The same of models beside or on top of members, and of learners of bits."""
+    """Return the same of models beside or on top of members, and of learners of bits."""
     whose = who[0].lower() + who[1:]
     final = getattr(getattr(estimator, "fuser_", None), "final_estimator_", None)
     if final is not None:

@@ -24,7 +24,7 @@ _GAP = -2.0
 
 
 def preparation_of(model: Any) -> Preparation | None:
-    """What becomes of gaps and categories in a flock or one of its members."""
+    """Return what becomes of gaps and categories in a flock or one of its members."""
     found = getattr(model, "preparation_", getattr(model, "preparation", None))
     return found if isinstance(found, Preparation) else None
 

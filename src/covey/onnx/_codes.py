@@ -54,7 +54,7 @@ def _decoded(graph: Graph, book: np.ndarray, p: str, decoding: str) -> str:
 
 
 def _excess(graph: Graph, distances: str) -> str:
-    """How far each class is, from 0 for the nearest to 1 for the farthest."""
+    """Return how far each class is, from 0 for the nearest to 1 for the farthest."""
     node = graph.node
     excess = node("Sub", distances, graph.extreme("ReduceMin", distances))
     spread = graph.extreme("ReduceMax", excess)
@@ -77,7 +77,7 @@ def _class_probabilities(graph: Graph, book: np.ndarray, p: str, excess: str) ->
         return node("Exp", node("Mul", nearness, scale))
 
     def sides(weights: str) -> tuple[str, str]:
-        """What classes sum to on either side of each bit."""
+        """Return what classes sum to on either side of each bit."""
         return node("MatMul", weights, ones), node("MatMul", weights, minus)
 
     def cross_entropy(scale: Any) -> str:

@@ -272,7 +272,7 @@ def _beside(graph: Graph, stack: Any) -> list[tuple[str, int]]:
 def _encoded(
     graph: Graph, stack: Any, member: Any, output: str, columns: tuple[str, int] | None
 ) -> tuple[str, int]:
-    """What the next layer sees of a member."""
+    """Return what the next layer sees of a member."""
     if not is_classifier(stack):
         return graph.node("Reshape", graph.cast(graph.model(member, columns)[-1]), [-1, 1]), 1
     classes = stack.classes_
@@ -304,7 +304,7 @@ def _joined(graph: Graph, parts: list[tuple[str, int]]) -> tuple[str, int]:
 def _decided(
     graph: Graph, final: Any, classes: np.ndarray | None, columns: tuple[str, int]
 ) -> str:
-    """What the model on top predicts: probabilities (n, C), or values (n, 1)."""
+    """Return what the model on top predicts: probabilities (n, C), or values (n, 1)."""
     final = thawed(final)
     if classes is None:
         return graph.node("Reshape", graph.cast(graph.model(final, columns)[-1]), [-1, 1])

@@ -89,7 +89,7 @@ class Graph:
         domain: str = "",
         **attributes: Any,
     ) -> list[str]:
-        """The same with several outputs, by number or by name."""
+        """Return the same with several outputs, by number or by name."""
         names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         if isinstance(outputs, int):
             outputs = [self.scope.get_unique_variable_name(kind.lower()) for _ in range(outputs)]
@@ -125,15 +125,15 @@ class Graph:
         return self.node("Mul", values, rise)
 
     def cast(self, value: str) -> str:
-        """As floating-point numbers of the graph's precision."""
+        """Return it as floating-point numbers of the graph's precision."""
         return self.node("Cast", value, to=self._proto)
 
     def whole(self, value: str) -> str:
-        """As whole numbers."""
+        """Return it as whole numbers."""
         return self.node("Cast", value, to=onnx.TensorProto.INT64)
 
     def in_double(self) -> Self:
-        """The same graph, whose further constants and casts are in double precision."""
+        """Return the same graph, whose further constants and casts are in double precision."""
         exact = copy(self)
         exact.dtype, exact._proto = np.dtype(np.float64), onnx.TensorProto.DOUBLE
         return exact
@@ -170,7 +170,7 @@ class Graph:
         *,
         one_hot: bool = False,
     ) -> str:
-        """What a classifier gives each of these classes, (n, C): probabilities, or ones."""
+        """Return what a classifier gives each of these classes, (n, C): probabilities, or ones."""
         label, probabilities = self.model(model, columns)
         known = getattr(model, "classes_", classes)
         if not one_hot:

@@ -138,7 +138,7 @@ def load(
 ) -> Any:
     """Load a model that `covey.save` has written. Nothing in the file is run.
 
-    A file may have been saved by an older covey. One that is damaged or was tampered with is
+    A file that is damaged, was tampered with, or was written before this version of the format is
     refused, by the name of the part that is wrong.
 
     Parameters

@@ -313,7 +313,7 @@ def _header(begun, where):
 
 @lru_cache(maxsize=256)
 def _type_and_shape(header):
-    """What a header says, or None; most arrays of a model have one of a few."""
+    """Return what a header says, or None; most arrays of a model have one of a few."""
     found = _HEADER.fullmatch(header)
     if found is None or found[1].decode() not in _KINDS.values():
         return None

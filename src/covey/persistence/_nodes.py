@@ -91,11 +91,11 @@ class Node:
         return self._left.pop(name)
 
     def has(self, name: str) -> bool:
-        """Whether there is a part of this name."""
+        """Return whether there is a part of this name."""
         return name in self._left
 
     def none(self, name: str) -> bool:
-        """Whether a part is None; it is read then."""
+        """Return whether a part is None; it is read then."""
         if name in self._left and self._left[name] is None:
             del self._left[name]
             return True

@@ -61,7 +61,7 @@ _BY_HAND = {
 
 @cache
 def format_of(name: str) -> Format:
-    """How a class of this name is written and read."""
+    """Return how a class of this name is written and read."""
     home = HOMES[name]
     if home in _DECLARED:
         return declared_format(getattr(importlib.import_module(home), name))

@@ -66,7 +66,7 @@ def _read_rows(inner: Node, kinds: list[str]) -> tuple[tuple[Any, ...], ...]:
 
 
 def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[SeenColumns, dict[str, int]]:
-    """What a model remembers of its columns."""
+    """Return what a model remembers of its columns."""
     kinds = inner.names("kinds", _KINDS, owner.n_features_in_)
     names = feature_names(owner)
     count = kinds.count("number")
@@ -95,7 +95,7 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[SeenColumns, d
 
 
 def _are_words(words: list[Any], kind: str) -> bool:
-    """Whether these are values of a column that is no column of numbers."""
+    """Return whether these are values of a column that is no column of numbers."""
     if kind == "word":
         return all(word is None or type(word) in (bool, int, float, str) for word in words)
     if not all(word is None or type(word) is str for word in words):

@@ -101,7 +101,7 @@ def _write_nodes(
 def _read_nodes(
     model: Any, node: Node, cls: type, children: tuple[str, str], leaf: Callable[[Any], Any]
 ) -> tuple[Any, np.ndarray]:
-    """What a file has of nodes, and which are leaves; ``model`` gets its number of columns.
+    """Return what a file has of nodes, and which are leaves; ``model`` gets its number of columns.
 
     Each node but the first of a tree is the child of one that is before it.
     """

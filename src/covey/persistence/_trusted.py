@@ -38,7 +38,7 @@ def dumps_trusted(estimator: Any) -> bytes:
 
 
 def loads_trusted(data: bytes, trusted: Sequence[str | type] | None) -> Any:
-    """What is in such a file, if its types are trusted."""
+    """Return what is in such a file, if its types are trusted."""
     if trusted is None:
         raise ModelFileError(
             "it is in the format of skops, which can run code; if you trust whoever made it, pass "
@@ -64,7 +64,7 @@ def loads_trusted(data: bytes, trusted: Sequence[str | type] | None) -> Any:
 
 
 def trusted_types(estimator: Any) -> list[str]:
-    """The classes of covey and scikit-learn in a model that skops asks about.
+    """List the classes of covey and scikit-learn in a model that skops asks about.
 
     For tools that keep models in the format of skops, and want to be told which classes they may
     make again, such as mlflow. Classes of others in the model are not named: who trusts them adds

@@ -41,7 +41,7 @@ def build_card(
     data: str | None = None,
     license: str | None = None,
 ) -> str:
-    """A model card: what a fitted model is, how good it is and who its members are.
+    """Write a model card: what a fitted model is, how good it is and who its members are.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def room_for(names: Iterable, most: float, size: float = 11.0) -> float:
-    """The width that names take, of so many pixels at most."""
+    """The width that names take, of this many pixels at most."""
     return min(max((width_of(str(name), size) for name in names), default=0.0), most)
 
 
@@ -368,7 +368,7 @@ def reliability(key: str, bins: list[Bin], **words: str) -> Markup:
 
 
 def histogram(key: str, counts: list[int], *, title: str) -> Markup:
-    """How numbers are spread, small enough for a cell of a table."""
+    """Return how numbers are spread, small enough for a cell of a table."""
     width, tall = 96, 20
     each, most = width / len(counts), max(counts)
     parts = [

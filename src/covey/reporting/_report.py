@@ -77,7 +77,7 @@ class Report:
         return path
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the page in a frame of its own."""
+        """Return what notebooks show: the page in a frame of its own."""
         return (
             f'<iframe srcdoc="{escaped(self.html)}" title="covey report" loading="lazy" '
             'sandbox="allow-scripts" '
@@ -97,7 +97,7 @@ def build_report(
     command: str | None = None,
     **how: Any,
 ) -> Report:
-    """One self-contained page about a fitted model: how right it is, what it looks at, and why.
+    """Build one self-contained page about a fitted model: how right it is, and why.
 
     It begins with what anybody can read: the answers to six questions, the columns that matter
     with what their values do, where it errs, a threshold to move, and rows that are wrong with

@@ -19,7 +19,7 @@ from covey.reporting._report import Report
 
 
 def build_row_page(card: RowCard, *, title: str = "", target: str | None = None) -> Report:
-    """A page that shows a card of one row.
+    """Build a page that shows a card of one row.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def build_row_page(card: RowCard, *, title: str = "", target: str | None = None)
 
 
 def _bars(card: RowCard) -> Markup | None:
-    """What columns add, on one scale for all: from the baseline to the prediction."""
+    """Return what columns add, on one scale for all: from the baseline to the prediction."""
     record = card.record
     parts = [Bar(reason_words(one), one["push"]) for one in record["because"] + record["against"]]
     parts.sort(key=lambda one: -abs(one.value))
@@ -87,7 +87,7 @@ def _bars(card: RowCard) -> Markup | None:
 
 
 def _slider(card: RowCard, curve: Curve) -> dict[str, Any]:
-    """What a slider, or a list, needs to show the model's answer at each value."""
+    """Return what a slider, or a list, needs to show the model's answer at each value."""
     answers, low, high = curve.answers, 0.0, 1.0
     if card.is_number:
         heights, low, high = answers, float(answers.min()), float(answers.max())

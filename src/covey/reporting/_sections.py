@@ -151,7 +151,7 @@ def errors(one: Evaluation) -> dict | None:
 
 
 def off(one: Evaluation) -> dict | None:
-    """How far off numbers are: predicted and true, by range, and where more."""
+    """Return how far off numbers are: predicted and true, by range, and where more."""
     if not one.dots or one.sureness is None:
         return None
     names, truth, said = zip(*one.dots, strict=True)
@@ -294,7 +294,7 @@ def wrong(one: Evaluation) -> dict | None:
 
 
 def _push(one: Evaluation) -> Callable[[float], str]:
-    """How contributions are written: points of probability, or the target's own unit."""
+    """Return how contributions are written: points of probability, or the target's own unit."""
     scale, digits = (100, 2) if one.task == "classes" else (1, 3)
     return lambda value: f"{'+' if value >= 0 else ''}{number(scale * value, digits)}"
 
@@ -303,13 +303,13 @@ def _push(one: Evaluation) -> Callable[[float], str]:
 
 
 def asked(one: Evaluation) -> dict:
-    """What the model is for, and what it is."""
+    """Return what the model is for, and what it is."""
     classes = [f"'{each.label}' ({count(each.rows)})" for each in one.by_class]
     return {"classes": named(classes, _MOST_CLASSES)}
 
 
 def health(one: Evaluation) -> dict | None:
-    """What the columns are like; those that need attention come first."""
+    """Return what the columns are like; those that need attention come first."""
     if not one.columns:
         return None
     order = sorted(one.columns, key=lambda column: not (column.note or column.missing))
@@ -342,7 +342,7 @@ def health(one: Evaluation) -> dict | None:
 
 
 def scores(one: Evaluation) -> dict | None:
-    """How good the model is beside others: a drawing of the main measure, a table of all."""
+    """Tell how good the model is beside others: a drawing of the main measure, a table of all."""
     if not one.scores:
         return None
     measures = sentences.measures_of(one)
@@ -381,7 +381,7 @@ def scores(one: Evaluation) -> dict | None:
 
 
 def members(one: Evaluation) -> dict | None:
-    """Who the members are, what they look at, and who decides where."""
+    """Return who the members are, what they look at, and who decides where."""
     found = one.members
     if found is None:
         return None
@@ -475,7 +475,7 @@ def _map(
 
 
 def confusion(one: Evaluation) -> dict | None:
-    """Which classes are taken for which."""
+    """Return which classes are taken for which."""
     if not one.confusion:
         return None
     matrix = np.array(one.confusion)
@@ -530,7 +530,7 @@ def confusion(one: Evaluation) -> dict | None:
 
 
 def calibration(one: Evaluation) -> dict | None:
-    """Whether probabilities can be believed."""
+    """Return whether probabilities can be believed."""
     if not one.calibration or one.own is None:
         return None
     bins = one.calibration

@@ -15,7 +15,7 @@ _LEAST = -1e300
 
 
 def shortened(text: Any, most: int = 22) -> str:
-    """Text of at most so many characters; what is too much is removed from the middle.
+    """Return text of at most this many characters; what is too much is removed from the middle.
 
     The ends of names tell columns apart more often than their middles do.
     """
@@ -42,7 +42,7 @@ def _letter(letter: str) -> float:
 
 
 def fitted(text: Any, width: float, size: float = 11.0) -> str:
-    """Text shortened until it is no wider than so many pixels."""
+    """Text shortened until it is no wider than this many pixels."""
     text = one_line(text)
     most = len(text)
     while most > 2 and width_of(shortened(text, most), size) > width:

@@ -246,7 +246,7 @@ def opposed_labels(
 
 
 def _positions(uniform: np.ndarray, cumulative: np.ndarray) -> np.ndarray:
-    """Where uniform draws (n,) fall among cumulative probabilities (V,) or (n, V)."""
+    """Return where uniform draws (n,) fall among cumulative probabilities (V,) or (n, V)."""
     # Rounding may leave the last sum below one; the last value with any probability is meant.
     ends = cumulative < cumulative[..., -1:]
     return np.sum((uniform[:, None] >= cumulative) & ends, axis=1)

@@ -57,7 +57,7 @@ _HEADERS_OF = {408: _CLOSE, 413: _CLOSE, 503: {"retry-after": "1"}}
 def make_app(
     model: Any, limits: Limits | None = None, *, hosts: Collection[str] | None = LOOPBACK
 ) -> FastAPI:
-    """A web application that shows a form, predicts and explains; for any ASGI server.
+    """Make a web application that shows a form, predicts and explains; for any ASGI server.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from covey._validation import check_number
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one request, and all together, may ask for.
+    """The most that one request, and all together, may ask for.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _TICKS_A_SECOND = 10  # of uvicorn
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address, or one sentence (`OSError`) that says why not.
+    """Open a socket on an address, or say in one sentence (`OSError`) why that cannot be.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address reaches this machine from itself alone.
+    """Tell whether an address reaches this machine from itself alone.
 
     Examples
     --------

@@ -94,7 +94,7 @@ def chosen_columns(
 
 
 def label_of(column: int, feature_names: Any) -> Any:
-    """What a message calls a column."""
+    """Return what a message calls a column."""
     return int(column) if feature_names is None else repr(str(feature_names[column]))
 
 

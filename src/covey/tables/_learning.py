@@ -64,7 +64,7 @@ def learn_encoder(values: Any, kind: str, *, has_target: bool = True) -> Encoder
 
 
 def _is_free(words: list[str]) -> bool:
-    """Whether text names things, each another one, or tells of them."""
+    """Return whether text names things, each another one, or tells of them."""
     if len(set(words)) > SHARE_OF_NAMES * len(words):
         return True
     return sum(len(word.split()) for word in words) >= _WORDS_OF_PROSE * len(words)
@@ -105,7 +105,7 @@ def learn_text(values: Sequence[str | None]) -> Text | None:
 
 
 def learn_dates(values: pd.Series, *, seasons: bool = False) -> Dates | None:
-    """How dates are written, and which of their parts differ; None if they cannot be read.
+    """Return how dates are written, and which of their parts differ; None if they cannot be read.
 
     ``seasons`` takes the parts that come again in later years, weeks or days, and no others.
 

@@ -137,7 +137,7 @@ def read_numbers(text: Any, decimal: str | None = None) -> Reading:
 
 
 def are_codes(text: Any) -> bool:
-    """Whether numbers are names: 01234 is a postal code, and 19 digits are an account."""
+    """Return whether numbers are names: 01234 is a postal code, and 19 digits are an account."""
     from pyarrow import compute
 
     text = compute.utf8_trim_whitespace(text)

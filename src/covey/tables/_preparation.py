@@ -82,7 +82,7 @@ class Preparation:
         return found if self.reading is None else found & self.reading.is_number[self.read_of]
 
     def on_features(self, columns: np.ndarray) -> np.ndarray:
-        """Which features (..., D) are in use, given which columns (..., n_columns) are."""
+        """Return which features (..., D) are in use, given which columns (..., n_columns) are."""
         found = np.zeros((*columns.shape[:-1], self.n_features), dtype=bool)
         for place, feature in enumerate(self.column_of):
             found[..., feature] |= columns[..., place]
@@ -157,7 +157,7 @@ class Preparation:
 def frequent_categories(
     preparation: Preparation, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What tests may see of rows (n, D): no column that is made of the target.
+    """Return what tests may see of rows (n, D): no column that is made of the target.
 
     The columns (P,), of those of the preparation, that know nothing of it; and, for features whose
     columns do, zeros and ones of their frequent categories (n, E), with the feature of each (E,).
@@ -196,7 +196,7 @@ def codes_of(column: np.ndarray, n_known: int) -> np.ndarray:
 
 
 def needs_target(reading: TableReader | None) -> bool:
-    """Whether there are more categories than can have a column each, gaps included."""
+    """Return whether there are more categories than can have a column each, gaps included."""
     words = {} if reading is None else reading.words
     return max(map(len, words.values()), default=0) + 1 > MOST_ONE_HOT
 

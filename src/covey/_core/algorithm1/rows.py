@@ -51,7 +51,7 @@ class ClassTruth:
         self._loss = loss
 
     def rows(self, which: slice) -> ClassTruth:
-        """The same of some of the rows."""
+        """Return the same of some of the rows."""
         start, stop = which.start, which.stop
         inside = tuple(
             slice(min(max(b.start, start), stop) - start, min(max(b.stop, start), stop) - start)
@@ -121,7 +121,7 @@ class ValueTruth:
         self._step_loss = loss.for_steps
 
     def rows(self, which: slice) -> ValueTruth:
-        """The same of some of the rows."""
+        """Return the same of some of the rows."""
         return ValueTruth(self.truth[which], self._loss)
 
     def judge(self, outputs: Array, memo: Array) -> Array:

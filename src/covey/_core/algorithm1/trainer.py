@@ -95,7 +95,7 @@ class FlipProposals:
 
 
 def beats(challenger: Array, holder: Array, tie: Array) -> Array:
-    """Whether accuracies are strictly higher, rounding aside."""
+    """Return whether accuracies are strictly higher, rounding aside."""
     return challenger - holder > tie
 
 
@@ -107,7 +107,7 @@ def metropolis(
     step: int,
     draw: Array,
 ) -> Array:
-    """Whether a flipped candidate is taken although it may be worse.
+    """Return whether a flipped candidate is taken although it may be worse.
 
     The energy of a state is its weighted error as a share of the weights,
     ``E = 1 - A / mean(w)``. At step t (from 0) a candidate that raises the energy by

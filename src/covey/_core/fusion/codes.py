@@ -49,7 +49,7 @@ def most_bits(n_classes: int) -> int:
 
 
 def fewest_bits(n_classes: int) -> int:
-    """How many bits give every class a word of its own: log2(C), rounded up."""
+    """Return how many bits give every class a word of its own: log2(C), rounded up."""
     return (n_classes - 1).bit_length()
 
 
@@ -144,7 +144,7 @@ def pair_distances(book: Book) -> npt.NDArray[np.int64]:
 
 
 def min_distance(book: Book) -> int:
-    """How many bits the two nearest rows lie apart.
+    """Return how many bits the two nearest rows lie apart.
 
     By Hamming's rule, (d - 1) // 2 wrong bits cannot change the class.
     """
@@ -172,7 +172,7 @@ def _drawn(n_classes: int, n_bits: int, seed: int, attempt: int) -> BoolArray:
 
 
 def _parted(columns: BoolArray, pairs: tuple[npt.NDArray[np.intp], ...]) -> BoolArray:
-    """Which pairs of classes (B, pairs) a column sets apart."""
+    """Return which pairs of classes (B, pairs) a column sets apart."""
     return columns[:, pairs[0]] != columns[:, pairs[1]]
 
 
@@ -264,7 +264,7 @@ def decoded(book: Book, p: FloatArray, decoding: str) -> FloatArray:
 
 
 def _excess(distances: FloatArray) -> FloatArray:
-    """How far each class is, from 0 for the nearest to 1 for the farthest."""
+    """Return how far each class is, from 0 for the nearest to 1 for the farthest."""
     excess = distances - distances.min(axis=1, keepdims=True)
     spread = excess.max(axis=1, keepdims=True)
     # Where all distances are one number but for rounding, all classes are equally near.

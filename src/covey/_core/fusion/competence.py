@@ -141,7 +141,7 @@ _BLOCK = 1 << 20
 
 
 def true_probability(values: FloatArray, codes: IntArray) -> FloatArray:
-    """What members give to the true class, between 0 and 1."""
+    """Return what members give to the true class, between 0 and 1."""
     return np.clip(values[np.arange(len(codes)), :, codes], 0.0, 1.0)
 
 

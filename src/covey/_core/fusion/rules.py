@@ -32,7 +32,7 @@ def settled(fused: FloatArray) -> FloatArray:
 
 
 def uniform(n_samples: int, n_classes: int) -> FloatArray:
-    """The same probability for every class."""
+    """Return the same probability for every class."""
     return np.full((n_samples, n_classes), 1.0 / n_classes)
 
 
@@ -98,7 +98,7 @@ def k_of_n(
 
 
 def borda_counts(values: FloatArray) -> FloatArray:
-    """How many classes each member scores strictly below each class, as (n, K, C)."""
+    """Return how many classes each member scores strictly below each class, as (n, K, C)."""
     counts = np.zeros(values.shape)
     n_classes = values.shape[2]
     for one in range(n_classes):
@@ -140,7 +140,7 @@ def trimmed_mean(values: FloatArray, available: Any, proportion: float) -> Float
 def trimmed_shares(
     values: FloatArray, available: BoolArray | None, proportion: float
 ) -> FloatArray:
-    """How much each member's number counts in a `trimmed_mean`, as (n, K); rows sum to one.
+    """Return how much each member's number counts in a `trimmed_mean`, as (n, K); rows sum to one.
 
     Members that predict the same share alike, so that their order decides nothing.
     """
@@ -160,7 +160,7 @@ def trimmed_shares(
 
 
 def _runs(ordered: FloatArray, count: IntArray) -> tuple[IntArray, IntArray]:
-    """Where the run of equals of each entry of sorted rows begins and ends, both as (n, K).
+    """Return where the run of equals of each entry of sorted rows begins and ends, both as (n, K).
 
     Entries from ``count`` (n, 1) on are apart from those before, whatever they are.
     """
@@ -193,7 +193,7 @@ _ROUNDING = 1e-12
 
 
 def decision_counts(labels: IntArray, available: BoolArray | None, n_classes: int) -> IntArray:
-    """How often each member decides for each class, (K, C), of decisions (n, K)."""
+    """Return how often each member decides for each class, (K, C), of decisions (n, K)."""
     counts = np.empty((labels.shape[1], n_classes), dtype=np.int64)
     for member, decided in enumerate(labels.T):
         here = decided if available is None else decided[available[:, member]]
@@ -202,7 +202,7 @@ def decision_counts(labels: IntArray, available: BoolArray | None, n_classes: in
 
 
 def constant_by_counts(counts: IntArray) -> BoolArray:
-    """Which members are constant, (K,), by how often each decides for each class, (K, C).
+    """Return which members are constant, (K,), by how often each decides for each class, (K, C).
 
     Let c be the class that a member decides for most often. It is constant if the share of its
     decisions that are for another class is at most a hundredth of that share among the decisions
@@ -219,7 +219,7 @@ def constant_by_counts(counts: IntArray) -> BoolArray:
 def constant_by_spread(
     values: FloatArray, available: BoolArray | None, spread: float = 0.0
 ) -> BoolArray:
-    """Which members are constant, (K,), by the numbers (n, K) that they predict.
+    """Return which members are constant, (K,), by the numbers (n, K) that they predict.
 
     A member is constant if the standard deviation of its predictions is at most a hundredth of
     that of all members' predictions together, or of ``spread``, that of the truth, where it is
@@ -238,7 +238,7 @@ def constant_by_spread(
 def constant_by_moments(
     mean: FloatArray, deviation: FloatArray, weight: FloatArray | None = None, spread: float = 0.0
 ) -> BoolArray:
-    """The same from mean and standard deviation of each member's predictions, (K,).
+    """Return the same from mean and standard deviation of each member's predictions, (K,).
 
     ``weight`` (K,) is how many predictions a member makes; None: all make the same number.
     """

@@ -26,7 +26,7 @@ LEAST_SHARE = 1e-3
 
 
 def class_quotas(frequency: FloatArray, n_rows: float) -> IntArray:
-    """How many rows of each class to label: ``n_rows`` by frequency, at least one each."""
+    """Return how many rows of each class to label: ``n_rows`` by frequency, at least one each."""
     quota = np.rint(n_rows * frequency / frequency.sum())
     return np.where(frequency > 0, np.maximum(quota, 1), 0).astype(np.intp)
 

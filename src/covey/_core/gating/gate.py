@@ -320,7 +320,7 @@ class GatedRows:
         return logits, softmax_first(gates)
 
     def predictions(self, parts: Parts, runs: IntArray) -> Array:
-        """What candidates are compared by, (R, n): see `ClassLikelihood`."""
+        """Return what candidates are compared by, (R, n): see `ClassLikelihood`."""
         return self.likelihood.predictions(*self.outputs(parts, runs), self.pool)
 
     def held_out_loss(self, parts: Parts, runs: IntArray) -> tuple[Array]:
@@ -448,7 +448,7 @@ class GatedObjective:
         return theta, intercept, gate, gate_intercept
 
     def _of_runs(self, runs: IntArray) -> _OfRuns:
-        """What is known of some runs; most come again and again, as the same array."""
+        """Return what is known of some runs; most come again and again, as the same array."""
         of = (runs, self.alpha, self.support, self.gate_support)
         if self._last is None or any(map(is_not, self._last.of, of)):
             xp, alpha, support, sharing = self._xp, self.alpha[runs], None, None
@@ -504,12 +504,12 @@ N_FOLDS = 3
 
 
 def shrinkage(n_rows: float) -> float:
-    """What a penalty is multiplied with, for so many rows or such a sum of their weights."""
+    """Tell what a penalty is multiplied with, for so many rows or such a sum of their weights."""
     return float(min(1.0, (_FEW_ROWS / n_rows) ** 0.8))
 
 
 def penalties(n_rows: float, *, numbers: bool, single: bool = False) -> FloatArray:
-    """The penalties to choose from, falling, for so many rows or such a sum of their weights.
+    """The penalties to choose from, falling, for this many rows or such a sum of their weights.
 
     They are against the mean log-likelihood of a row, or its mean loss in units of y's variance.
     A single member of few rows and many columns may need stronger ones than a gate does.

@@ -81,7 +81,7 @@ class FeatureColumns:
         return always[..., self._first] & always[..., self._second] & self._usable
 
     def most_columns(self, n_members: int, n_units: int) -> int:
-        """How many columns members of so many units on average have at most, all together."""
+        """How many columns members of this many units on average have at most, all together."""
         if not self._multiplies:
             widest = np.sort(self._widths)[::-1][:n_units].sum()
             return n_members * (self._n_always + int(widest))
@@ -95,7 +95,7 @@ class FeatureColumns:
         return n_columns
 
     def units_within(self, most_features: int) -> int:
-        """How many units a member can have that has at most so many features; the smallest."""
+        """How many units a member can have that has at most this many features; the smallest."""
         ends = np.cumsum(np.sort(self._sizes))
         return int(np.sum(ends <= most_features - self._always))
 
@@ -123,7 +123,7 @@ class FeatureColumns:
         return kept.reshape(strength.shape) & allowed
 
     def _within(self, strength: FloatArray, room: int) -> BoolArray:
-        """The strongest units of each member that have at most so many features together."""
+        """The strongest units of each member that have at most this many features together."""
         allowed = np.ones(strength.shape, dtype=bool)
         if self._sizes.sum() <= room:
             return allowed
@@ -140,7 +140,7 @@ class FeatureColumns:
 
 
 def path_sizes(n_units: int, most_units: int, most_terms: float = np.inf) -> list[int]:
-    """How many units members keep on average along a path, falling.
+    """Return how many units members keep on average along a path, falling.
 
     ``most_units`` is among them; with a limit of terms, one unit is, and sizes between.
     """
@@ -162,6 +162,6 @@ def member_squares(theta: FloatArray) -> FloatArray:
 
 
 def gate_squares(gate: FloatArray) -> FloatArray:
-    """The same (R, P) of a gate's coefficients (R, K, P), over members."""
+    """Return the same (R, P) of a gate's coefficients (R, K, P), over members."""
     centered = gate - gate.mean(axis=1, keepdims=True)
     return np.sum(centered * centered, axis=1)

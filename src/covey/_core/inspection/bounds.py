@@ -120,7 +120,7 @@ def largest_c_bound(lowest_gibbs: float, highest_gibbs: float, highest_tandem: f
 
 
 def highest_mean(losses: FloatArray, largest: float, delta: float) -> float:
-    """What the mean of losses from 0 to ``largest`` exceeds with chance ``delta`` at most.
+    """Return what the mean of losses from 0 to ``largest`` exceeds with chance ``delta`` at most.
 
     The empirical Bernstein bound of Maurer and Pontil (2009, theorem 4) for n independent draws:
     ``mean + sqrt(2 V ln(2 / delta) / n) + 7 largest ln(2 / delta) / (3 (n - 1))``, where V is

@@ -47,7 +47,7 @@ def drawn(seed: int, purpose: Purpose, partition: int, n_all: int, n_drawn: int)
 
 
 def one_hot(labels: IntArray) -> tuple[Any, IntArray]:
-    """Which clusters each row is in, as a sparse matrix (n, all clusters) of 0 and 1.
+    """Return which clusters each row is in, as a sparse matrix (n, all clusters) of 0 and 1.
 
     The second array (all clusters,) holds the partition that each cluster belongs to.
     """
@@ -76,7 +76,7 @@ def in_order_of_appearance(labels: IntArray) -> IntArray:
 
 
 def cluster_counts(labels: IntArray) -> IntArray:
-    """How many clusters each partition has, as (K,)."""
+    """Return how many clusters each partition has, as (K,)."""
     return np.bincount(one_hot(labels)[1], minlength=labels.shape[1]).astype(np.intp)
 
 
@@ -107,7 +107,7 @@ def co_association(labels: IntArray) -> FloatArray:
 
 
 def confidence(labels: IntArray, final: IntArray) -> FloatArray:
-    """How often each row is put together with the other rows of its final cluster.
+    """Return how often each row is put together with the other rows of its final cluster.
 
     A share of all (row of the cluster, partition) that place both; 1 for a row alone in its
     cluster, 0 for a row without a cluster. Needs sums only, no matrix of pairs of rows.
@@ -153,7 +153,7 @@ def pairwise_rand(labels: IntArray) -> FloatArray:
 
 
 def stability(labels: IntArray) -> tuple[float, float]:
-    """How much the partitions of resamples agree, and the standard error of that.
+    """Return how much the partitions of resamples agree, and the standard error of that.
 
     The mean adjusted Rand index over pairs of partitions, each pair compared on the rows that
     both were shown (Ben-Hur, Elisseeff and Guyon, *A stability based method for discovering
@@ -192,12 +192,12 @@ def merge_tree(shares: FloatArray, linkage: str) -> FloatArray:
 
 
 def cut(tree: FloatArray, n_clusters: int) -> IntArray:
-    """The partition of a tree into so many clusters, exactly; ties fall as they were merged."""
+    """The partition of a tree into this many clusters, exactly; ties fall as they were merged."""
     return in_order_of_appearance(hierarchy.cut_tree(tree, n_clusters)[:, 0])
 
 
 def lifetimes(tree: FloatArray, numbers: list[int]) -> list[float]:
-    """Over which share of thresholds a tree falls into so many clusters.
+    """Over which share of thresholds a tree falls into this many clusters.
 
     The number that lives longest is Fred and Jain's choice. It needs no resamples, so that it
     serves partitions that were made elsewhere.

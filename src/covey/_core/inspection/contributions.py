@@ -143,7 +143,7 @@ class _Game:
 
 @cache
 def _coalitions(size: int) -> tuple[Any, Any]:
-    """All coalitions (2^m, m) of so many columns, and their weights (m, 2^m) in the values.
+    """All coalitions (2^m, m) of this many columns, and their weights (m, 2^m) in the values.
 
     A coalition S of j's fellows counts with |S|! (m - |S| - 1)! / m!, before j joins with a minus.
     """
@@ -159,7 +159,7 @@ def _coalitions(size: int) -> tuple[Any, Any]:
 def _enumerated(
     game: _Game, rows: IntArray, differs: BoolArray, size: int, n_background: int
 ) -> FloatArray:
-    """The values of rows that all differ in so many columns, from all coalitions of these."""
+    """The values of rows that all differ in this many columns, from all coalitions of these."""
     if not size:
         return np.zeros(())
     joined, weights = _coalitions(size)
@@ -190,7 +190,7 @@ def _sampled(
     prediction: FloatArray,
     small: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """The same by orders that are drawn, and standard errors.
+    """Return the same by orders that are drawn, and standard errors.
 
     Along an order each column adds a difference of two predictions, so that the sum over columns
     is exact for each order, and for their mean. Each background row has equally many orders. Its

@@ -223,5 +223,5 @@ def coincident_failure_diversity(failures: FloatArray) -> float:
 
 
 def _n_members(failures: FloatArray) -> tuple[int, FloatArray]:
-    """How many members there are, and 0, 1, ..., K."""
+    """Return how many members there are, and 0, 1, ..., K."""
     return len(failures) - 1, np.arange(len(failures), dtype=np.float64)

@@ -87,7 +87,7 @@ def frequency_intervals(by_resample: FloatArray) -> FloatArray:
 
 
 def null_probabilities(frequency: FloatArray, shadows: FloatArray, grain: float) -> FloatArray:
-    """How probable it is that chance keeps a feature as often, (D,); NaN below 2 shadows.
+    """Return how probable it is that chance keeps a feature as often, (D,); NaN below 2 shadows.
 
     The frequencies of the shadows (S,) show what chance does: that of one more shadow is a
     Student t about their mean, whose spread is taken to be ``grain`` at least.
@@ -100,7 +100,7 @@ def null_probabilities(frequency: FloatArray, shadows: FloatArray, grain: float)
 
 
 def number_rejected(probabilities: FloatArray, level: float) -> int:
-    """How many hypotheses Benjamini and Hochberg's step-up procedure rejects."""
+    """Return how many hypotheses Benjamini and Hochberg's step-up procedure rejects."""
     n_tests = len(probabilities)
     limits = level * np.arange(1, n_tests + 1) / n_tests
     below = np.flatnonzero(np.sort(probabilities) <= limits)
@@ -117,7 +117,7 @@ def threshold_below(falling: FloatArray, wanted: int) -> float:
 
 
 def stability(by_resample: FloatArray, sizes: FloatArray, wanted: int) -> float:
-    """How much resamples agree on the ``wanted`` features they keep most often.
+    """Return how much resamples agree on the ``wanted`` features they keep most often.
 
     1 if wholly, 0 as much as chance would (Nogueira, Sechidis and Brown, 2018); NaN if none or
     all are wanted. ``sizes`` (D,) of coefficients decide between equal frequencies.

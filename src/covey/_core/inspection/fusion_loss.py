@@ -52,7 +52,7 @@ def divergences(fused: FloatArray, other: FloatArray) -> FloatArray:
 def gate_shares(
     without_gate: FloatArray, without_members: FloatArray, unit: float = 1.0
 ) -> FloatArray:
-    """How much of each prediction is the gate's, (n,), from 0 to 1.
+    """Return how much of each prediction is the gate's, (n,), from 0 to 1.
 
     The arguments (n,) say how far a prediction moves without what the gate, or the members, know
     of the row; ``unit`` is what counts as far. 0 where the gate moves nothing.

@@ -42,7 +42,7 @@ class Answers(Protocol):
     rows: IntArray  # (n,), the positions of these rows
 
     def known(self) -> FloatArray:
-        """What it predicts of the rows as they are."""
+        """Return what it predicts of the rows as they are."""
 
     def without(self, units: IntArray, donors: IntArray) -> FloatArray:
         """The mean of what it predicts with the units of each of the donors (m, n) instead."""
@@ -160,7 +160,7 @@ class GatedAnswers:
 
 
 def _among(unit: IntArray, units: IntArray) -> BoolArray:
-    """Which columns are made of some units."""
+    """Return which columns are made of some units."""
     chosen = np.zeros(max(unit.max(initial=0), units.max(initial=0)) + 1, dtype=bool)
     chosen[units] = True
     return chosen[unit]

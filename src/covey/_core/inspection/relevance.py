@@ -99,7 +99,7 @@ def evidence(
 def pillai_log_p(
     trace: NumberArray, n_columns: NumberArray, n_targets: int, n_left: NumberArray | float
 ) -> FloatArray:
-    """The log p-values of Pillai's traces of so many columns and targets; 0 where no test is.
+    """The log p-values of Pillai's traces of this many columns and targets; 0 where no test is.
 
     ``n_left`` are the rows less one for the constant and one for each column of the model.
     """
@@ -278,7 +278,7 @@ _MOST_OF_THE_ROWS = 0.2
 
 
 def effective_rows(weight: FloatArray) -> float:
-    """How many rows of equal weight tell as much as these."""
+    """Return how many rows of equal weight tell as much as these."""
     return float(weight.sum() ** 2 / (weight**2).sum())
 
 
@@ -375,7 +375,7 @@ def _columns_of_singles(
 def _columns_of_group(
     parts: list[FloatArray], unit: int, most: int
 ) -> tuple[FloatArray, IntArray, BoolArray]:
-    """Columns of several features that are one unit, at most so many."""
+    """Columns of several features that are one unit, at most this many."""
     lines = orthonormal(parts[0])[:, :most]
     bent = orthonormal_beyond(np.hstack(parts[1:]), lines)[:, : most - lines.shape[1]]
     columns = np.hstack([lines, bent])

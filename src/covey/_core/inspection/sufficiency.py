@@ -59,7 +59,7 @@ def fewest(
     folds: Sequence[IntArray],
     n_rows: float,
 ) -> Sufficient:
-    """How many of the candidates (best first) suffice, in which order, and their twins.
+    """Return how many of the candidates (best first) suffice, in which order, and their twins.
 
     ``folds`` are rows held out. Without any, all candidates are needed.
     """

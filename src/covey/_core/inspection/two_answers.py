@@ -151,7 +151,7 @@ def _drawn_rows(weight: FloatArray, seed: int) -> IntArray:
 
 
 def _parts(unit: IntArray) -> list[IntArray]:
-    """Columns of whole units, about so many at a time."""
+    """Columns of whole units, about this many at a time."""
     order = np.argsort(unit, kind="stable")
     order = order[unit[order] >= 0]
     if not len(order):

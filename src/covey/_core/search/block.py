@@ -220,11 +220,11 @@ class SearchBlock:
         return SampledRows(X, target[at], weight, sample.n_fitted)
 
     def class_counts(self) -> tuple[IntArray]:
-        """How many rows of each class have a weight, (C,)."""
+        """Return how many rows of each class have a weight, (C,)."""
         return (np.bincount(self.target.codes[self.weight > 0], minlength=self.n_classes),)
 
     def n_rows(self) -> IntArray:
-        """How many rows there are, (1,)."""
+        """Return how many rows there are, (1,)."""
         return np.array([len(self.weight)])
 
     def largest_weight(self) -> FloatArray:
@@ -247,7 +247,7 @@ class SearchBlock:
         return extremes(rows)
 
     def count_between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
-        """How many rows have a value of each feature that is neither, (D,)."""
+        """Return how many rows have a value of each feature that is neither, (D,)."""
         return (np.sum((low != self._given) & (high != self._given), axis=0),)
 
     def lowest_values(self, which: slice, most: int) -> FloatArray:
@@ -288,7 +288,7 @@ class SearchBlock:
         return self._expanded[1]
 
     def _position(self) -> IntArray:
-        """Where each row lies, in the order in which they came."""
+        """Return where each row lies, in the order in which they came."""
         position = np.empty(len(self._order), dtype=np.int64)
         position[self._order] = np.arange(len(self._order))
         return position
@@ -507,7 +507,7 @@ class SearchBlock:
         self.predicted = {one: known for one, known in self.predicted.items() if one in candidates}
 
     def held_out(self) -> tuple[FloatArray, IntArray, FloatArray]:
-        """What candidates predict, (M, E), of which rows, and their weights."""
+        """Return what candidates predict, (M, E), of which rows, and their weights."""
         rows = np.concatenate([rows for _, rows in self._parts])
         predictions = np.stack([self.predicted[one] for one in sorted(self.predicted)])
         return self.target.comparable(predictions), rows, self.weight[rows]

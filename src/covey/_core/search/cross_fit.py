@@ -177,7 +177,7 @@ class Starts:
         )
 
     def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
-        """How the members of one run were grown."""
+        """Return how the members of one run were grown."""
         return [grown[run] for grown in self._grown[:n_members]]
 
 
@@ -337,7 +337,7 @@ class CrossFit:
         return Group(family, alpha, theta, intercept, support, gate, gate_intercept, n_iter, grown)
 
     def on_folds(self, point: Point) -> list[Group]:
-        """Where a candidate ended on every fold, if that is kept."""
+        """Return where a candidate ended on every fold, if that is kept."""
         if point not in self._kept:
             return [self.ended[point]]
         _, alpha, _ = point
@@ -481,7 +481,7 @@ class CrossFit:
         max_iter: int,
         restricts: bool = True,
     ) -> tuple[Parts, IntArray]:
-        """Where runs (r,) end from where they start, and after how many iterations.
+        """Return where runs (r,) end from where they start, and after how many iterations.
 
         With ``restricts``, the columns in use may be copied for products that take less time.
         """
@@ -584,7 +584,7 @@ class CrossFit:
     def _start(
         self, family: Family, runs: IntArray, alpha: FloatArray, size: int
     ) -> tuple[HostParts, BoolArray]:
-        """Where the runs start, and the columns that their members may use."""
+        """Return where the runs start, and the columns that their members may use."""
         before = [self._ended_before.get((family.kind, float(one), size)) for one in alpha]
         known = [one for one in before if one is not None]
         if known:

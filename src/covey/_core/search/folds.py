@@ -39,7 +39,7 @@ class FoldAssignment:
     fold: npt.NDArray[np.int32]  # (n_repeats, m), their folds
 
     def __len__(self) -> int:
-        """How many folds there are, of all repeats."""
+        """Return how many folds there are, of all repeats."""
         return len(self.fold) * self.n_folds
 
     def parts(
@@ -77,7 +77,7 @@ def ranked_classes(counts: IntArray) -> IntArray:
 
 
 def possible_folds(n_folds: int, counts: IntArray, classes: npt.NDArray[Any]) -> int:
-    """How many folds classes of so many rows allow; warns of a class with a single row."""
+    """Return how many folds classes of so many rows allow; warns of a class with a single row."""
     if counts.max() < 2:
         raise ValueError(
             "No class has two rows, so none can be held out to choose between candidates; use "

@@ -152,7 +152,7 @@ REGRESSION = Task(
 
 
 def of_size(task: Task, n_rows: int, n_outputs: int) -> Task:
-    """What is searched for in a table of so many rows.
+    """Return what is searched for in a table of this many rows.
 
     Rows times classes count: a few hundred rows of twenty classes have much to tell.
     """
@@ -236,7 +236,7 @@ Point = tuple[Family, float, int]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A point of a path: a family with one penalty, each member on so many units of features."""
+    """A point of a path: a family with one penalty, each member on this many units of features."""
 
     family: Family
     alpha: float

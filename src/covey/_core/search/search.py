@@ -64,7 +64,7 @@ class Compared:
     readable: FloatArray | None = None
 
     def flocks_of_folds(self, bases: dict[str, ScaledBasis]) -> OnFolds:
-        """What is selected as it was fitted on each fold, and the rows of the folds."""
+        """Return what is selected as it was fitted on each fold, and the rows of the folds."""
         assert not isinstance(self.rung.folds, FoldAssignment)
         folds = list(self.rung.folds)
 
@@ -106,7 +106,7 @@ class Compared:
 
 
 def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
-    """What was compared, on which rows, and what came of it."""
+    """Return what was compared, on which rows, and what came of it."""
     known = [one for compared in found for one in compared.candidates]
     per_rung = [len(compared.candidates) for compared in found]
     n_rows = np.repeat([compared.rung.n_rows for compared in found], per_rung)
@@ -178,7 +178,7 @@ class Search:
         }
 
     def _bears_single(self, rows: SearchRows) -> bool:
-        """Whether rows may be laid out in single precision: none are sparse or far out."""
+        """Return whether rows may be laid out in single precision: none are sparse or far out."""
         if not self.plan.single or rows.is_sparse:
             return False
         return not rows.max(SearchBlock.needs_double)[0]
@@ -265,7 +265,7 @@ class Search:
         watch: Watch,
         may_stop: bool,
     ) -> list[tuple[float, Group]]:
-        """What has a weight, on all rows, from where it ended on some of them."""
+        """Return what has a weight, on all rows, from where it ended on some of them."""
         points: dict[Family, list[tuple[float, Point]]] = {}
         for one, share in zip(compared.candidates, compared.shares, strict=True):
             if share > 0:

@@ -28,7 +28,7 @@ def log_losses(true: FloatArray) -> FloatArray:
 
 
 def possible(true: FloatArray) -> FloatArray:
-    """What candidates give to the true class, but never zero.
+    """Return what candidates give to the true class, but never zero.
 
     A candidate without a prediction of a row (NaN) is as wrong there as can be.
     """
@@ -62,7 +62,7 @@ class PredictionLibrary:
         return (self._row_losses(mean) @ share,)
 
     def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
-        """How much the losses of two selections (M,) differ, as sums: see `loss_sums`."""
+        """Return how much the losses of two selections (M,) differ, as sums: see `loss_sums`."""
         used = (weights > 0) | (best > 0)
         one, other = np.stack([weights, best])[:, used] @ self._predictions[used]
         apart = self._row_losses(one) - self._row_losses(other)
@@ -137,7 +137,7 @@ class Budget:
     most_candidates: float = np.inf
 
     def affordable(self, picked: Sequence[int]) -> BoolArray:
-        """Which candidates (M,) may be picked next."""
+        """Return which candidates (M,) may be picked next."""
         found = np.zeros(len(self.n_terms), dtype=bool)
         found[list(picked)] = True
         terms = self.n_terms[found].sum() + np.where(found, 0, self.n_terms)
@@ -205,7 +205,7 @@ def greedy_mean(
     n_picks: int = 25,
     replace: bool = True,
 ) -> FloatArray:
-    """The same for any loss of the mean of what is picked; see `PredictionLibrary`."""
+    """Return the same for any loss of the mean of what is picked; see `PredictionLibrary`."""
     library = PredictionLibrary(predictions, row_losses, weight)
     total = float(weight.sum())
     return greedy_weights(
