@@ -127,3 +127,11 @@ def test_rows_predicted_on_a_cluster_are_those_of_one_process(client, make):
     assert n_tasks(client) > before
     # Blocks come to other processes in another memory order, and BLAS then rounds otherwise.
     np.testing.assert_allclose(there, said(made, MANY), rtol=1e-12, atol=1e-14)
+
+
+def test_kinds_of_members_are_compared_where_processes_are_asked_for():
+    how = {"members": ["linear", "neighbors"], "effort": "fast", "random_state": 0}
+    alone = covey.FlockClassifier(**how).fit(X, Y).predict_proba(X)
+    with joblib.parallel_backend("loky", n_jobs=2):
+        found = covey.FlockClassifier(n_jobs=2, **how).fit(X, Y).predict_proba(X)
+    np.testing.assert_array_equal(found, alone)

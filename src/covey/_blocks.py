@@ -31,7 +31,7 @@ _FARTHEST = (FAR, 1.0, 1 / FAR, 1 / LARGEST, 0.0)
 
 def as_table(X: Any) -> Any:
     """X as members receive it: arrays, sparse matrices and frames stay as they are."""
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = frame_of_arrow(X if hasattr(X, "shape") else np.asarray(X))
     if len(X.shape) != 2:
         raise ValueError(
             f"X must have two dimensions, rows and columns, got shape {X.shape}. Reshape your "
@@ -41,6 +41,11 @@ def as_table(X: Any) -> Any:
         raise ValueError("X has no rows; give at least one.")
     check_column_names(X)
     return X
+
+
+def frame_of_arrow(X: Any) -> Any:
+    """X, as a data frame of pandas if it is a table of Arrow."""
+    return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "dtypes") else X
 
 
 def checked_numbers(estimator: BaseEstimator, X: Any) -> Any:
@@ -149,6 +154,13 @@ def quiet(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
             return function(rows)
 
     return silenced
+
+
+def finite_in_blocks(
+    function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
+) -> np.ndarray:
+    """Return a function of rows that is finite, computed block by block."""
+    return in_blocks(finite(function), X, n_jobs)
 
 
 def in_blocks(

@@ -63,13 +63,28 @@ def fitted_alone(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_one_target(y: Any) -> None:
-    """Refuse several columns of y, and say what takes them."""
+    """Refuse several columns of y, and say what takes them; refuse rows without a value."""
+    if type(getattr(getattr(y, "dtype", None), "na_value", None)).__name__ == "NAType":
+        gaps = np.flatnonzero(y.isna())
+        if len(gaps):
+            raise ValueError(f"y has no value in row {gaps[0]}; drop the rows without one.")
     shape = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {tuple(shape)}; for several targets "
             "wrap the estimator in scikit-learn's MultiOutputClassifier or MultiOutputRegressor."
         )
+
+
+def as_numbers(y: np.ndarray) -> np.ndarray:
+    """What is to be predicted, (n,), as finite float64."""
+    if y.dtype.kind in "mM":
+        raise ValueError(f"y holds dates or times ({y.dtype}); give numbers, such as days.")
+    try:
+        y = y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"y must hold numbers, got {reprlib.repr(y.tolist())}.") from None
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
 
 
 def check_number(
@@ -112,6 +127,9 @@ def check_flag(value: Any, name: str) -> None:
 def check_labels(y: Any) -> None:
     """Refuse numbers that are no classes, and labels that have no order among themselves."""
     with _of_one_type():
+        labels = np.ravel(y)
+        if labels.dtype == object and len({isinstance(label, str) for label in labels}) > 1:
+            raise TypeError
         check_classification_targets(y)
 
 
@@ -275,8 +293,10 @@ def check_coefficients(
 
 
 def check_column_names(X: Any) -> None:
-    """Refuse a data frame of pandas in which two columns have one name."""
+    """Refuse a data frame without columns, or in which two of them have one name."""
     columns = getattr(X, "columns", None)
+    if columns is not None and not len(columns):
+        raise ValueError("X has no columns; give at least one.")
     if getattr(columns, "is_unique", True):
         return
     twice = columns[columns.duplicated()][0]

@@ -1,5 +1,6 @@
 """What a fitted flock predicts by is one object, and its attributes are parts of that."""
 
+import pickle
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -51,6 +52,12 @@ def test_a_model_is_in_a_file_as_it_is(fitted, tmp_path):
     again = load(tmp_path / "flock.covey")
     assert equal(again.model_, flock.model_)
     assert_array_equal(again.predict(X), flock.predict(X))
+
+
+def test_a_model_alone_predicts_what_its_flock_predicts(fitted):
+    flock, (X, _) = fitted
+    alone = pickle.loads(pickle.dumps(flock.model_))
+    assert_array_equal(alone.predict(X), flock(X))
 
 
 def test_a_model_is_replaced_as_a_whole():

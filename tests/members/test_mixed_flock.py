@@ -596,15 +596,15 @@ def test_a_flock_of_sparse_rows_does_not_make_them_dense(noisy, tmp_path):
     save(model, tmp_path / "flock.covey")
     for one in (model, load(tmp_path / "flock.covey")):
         assert one.model_.is_sparse
-        assert as_given(one, X, "neighbors") is X
+        assert as_given(one.model_.columns, X, "neighbors") is X
 
 
 def test_names_are_left_out_where_there_is_no_pandas(noisy, monkeypatch):
     table = pd.DataFrame(noisy[0], columns=list("abcdef"))
     model = flock([GaussianNB()], cv=once(len(table))).fit(table, noisy[1])
-    assert list(as_given(model, noisy[0], "gaussiannb").columns) == list("abcdef")
+    assert list(as_given(model.model_.columns, noisy[0], "gaussiannb").columns) == list("abcdef")
     monkeypatch.setitem(sys.modules, "pandas", None)
-    assert as_given(model, noisy[0], "gaussiannb") is noisy[0]
+    assert as_given(model.model_.columns, noisy[0], "gaussiannb") is noisy[0]
 
 
 def test_kinds_that_cannot_be_fitted_to_a_table_are_refused_by_name(noisy):

@@ -120,9 +120,10 @@ def test_groups_of_either_pool_on_all_kinds_of_columns_predict_the_same():
         scale = np.ones(both.n_columns)
         model.model_ = replace(model.model_, basis=both, coef=coef, column_scale=scale)
         gates = rng.normal(size=(3, both.n_columns))
-        model.fuser_ = GatedGroups(
+        fuser = GatedGroups(
             both, gates, rng.normal(size=3), [2, 1], ["linear", "log"], [0.7, 0.3], model.classes_
         )
+        model.model_ = replace(model.model_, fuser=fuser)
         for dtype in CLOSE:
             assert_equal_graph(to_onnx(model, dtype=dtype), model, X_IRIS, dtype)
 

@@ -277,7 +277,8 @@ def test_encrypted_repeated_and_unknown_entries_are_refused(path):
 
 def test_an_array_is_read_once(path):
     def twice(document):
-        document["model"]["fitted"]["mean"] = document["model"]["fitted"]["scale"]
+        columns = document["model"]["fitted"]["model"]["scaling"]
+        columns["mean"] = columns["scale"]
 
     with pytest.raises(ModelFileError, match="is missing, or is read twice"):
         load(changed(path, twice))
@@ -369,7 +370,7 @@ def test_arrays_are_of_the_kind_and_shape_that_the_model_needs(change, match, pa
 def test_a_part_of_another_class_is_refused(tmp_path):
     mean = covey.SubsetEnsembleClassifier(2, fuser="mean", max_iter=5, random_state=0)
     entries = entries_of(saved(mean.fit(ROWS, SIDES), tmp_path / "mean.covey"))
-    other = json.loads(entries["model.json"])["model"]["fitted"]["fuser"]
+    other = json.loads(entries["model.json"])["model"]["fitted"]["model"]["fuser"]
     stack = covey.GeneralStackingClassifier([GaussianNB()], cv=2).fit(ROWS, SIDES)
 
     def swap(document):
@@ -479,6 +480,11 @@ def unfitted():
     return {"kind": "StandardScaler", "parameters": {}, "fitted": None}
 
 
+def scaling(model):
+    """What a document says of how the columns of a flock are standardized."""
+    return model["fitted"]["model"]["scaling"]
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
@@ -495,17 +501,17 @@ def unfitted():
             lambda model: model["parameters"].update(fuser={"model": unfitted()}),
             "fuser is no Fuser",
         ),
-        (lambda model: model["fitted"].pop("mean") and None, "lacks 'mean'"),
-        (lambda model: model["fitted"].update(mean=-1), "mean is not between"),
-        (lambda model: model["fitted"].update(mean=True), "mean is no whole number"),
-        (lambda model: model["fitted"].update(mean="../0"), "mean is no whole number"),
+        (lambda model: scaling(model).pop("mean") and None, "lacks 'mean'"),
+        (lambda model: scaling(model).update(mean=-1), "mean is not between"),
+        (lambda model: scaling(model).update(mean=True), "mean is no whole number"),
+        (lambda model: scaling(model).update(mean="../0"), "mean is no whole number"),
         (
             lambda model: model["fitted"].update(n_features_in=10**12),
             "n_features_in is not between",
         ),
         (lambda model: model["fitted"].update(model=None), "model is no object"),
-        (lambda model: model["fitted"].update(means=None), "means is missing"),
-        (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
+        (lambda model: scaling(model).update(filling=None), "filling is no whole number"),
+        (lambda model: model["fitted"]["model"].update(fuser=None), "fuser is no object"),
     ],
 )
 def test_documents_say_what_the_reader_expects_and_nothing_else(change, match, path):

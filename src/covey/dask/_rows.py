@@ -258,14 +258,14 @@ class DaskRows:
         """Refused: only fusers that learn need these rows themselves."""
         raise ValueError("The rows held out lie in blocks; fit a sample in memory.")
 
-    def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
+    def stage_scores(self, model: Any, fuser: Fuser) -> np.ndarray:
         """The accuracy of the first member, the first two, ...: of rows held out, or of all."""
-        coef, intercept = flock.member_coef_, flock.member_intercept_
+        coef, intercept = model.coef, model.intercept
         right, total = self._blocks.sum(
             TableBlock.stage_scores,
             self._labels,
-            (coef * flock.scale_).transpose(1, 0, 2),
-            (intercept + coef @ flock.mean_).T,
+            (coef * model.column_scale).transpose(1, 0, 2),
+            (intercept + coef @ model.column_mean).T,
             fuser,
         )
         return right / total
@@ -315,30 +315,30 @@ class DaskRows:
             self.total_weight(),
         )
 
-    def constant_members(self, flock: Any) -> np.ndarray:
+    def constant_members(self, model: Any) -> np.ndarray:
         """Which members are constant over these rows, (K,)."""
-        coef, intercept = flock.member_coef_.transpose(1, 0, 2), flock.member_intercept_.T
+        coef, intercept = model.coef.transpose(1, 0, 2), model.intercept.T
         if self.classes is not None:
             (counts,) = self._blocks.sum(TableBlock.decision_counts, coef, intercept)
             return constant_by_counts(counts)
-        intercept = (intercept - flock.y_center_) / flock.y_scale_
+        center, scale = model.target.center, model.target.scale
         total, values, squares = self._blocks.sum(
-            TableBlock.member_sums, coef[0] / flock.y_scale_, intercept[0]
+            TableBlock.member_sums, coef[0] / scale, (intercept[0] - center) / scale
         )
         mean = values / total
         deviation = np.sqrt(np.maximum(squares / total - mean**2, 0.0))
         return constant_by_moments(mean, deviation, spread=1.0)
 
-    def mean_importance(self, flock: Any) -> np.ndarray:
-        """The weighted mean importance of each member, (K,), of a flock with a gate."""
-        importance, weight = self._blocks.sum(TableBlock.gate_importance, flock.fuser_)
+    def mean_importance(self, model: Any) -> np.ndarray:
+        """The weighted mean importance of each member, (K,), of a model with a gate."""
+        importance, weight = self._blocks.sum(TableBlock.gate_importance, model.fuser)
         return importance / weight
 
-    def mean_predictions(self, flock: Any) -> np.ndarray:
+    def mean_predictions(self, model: Any) -> np.ndarray:
         """What each member predicts on weighted average, (K, C)."""
-        members = flock.member_coef_.transpose(1, 0, 2), flock.member_intercept_.T
+        members = model.coef.transpose(1, 0, 2), model.intercept.T
         method = TableBlock.prediction_sums
-        total, weight = self._blocks.sum(method, flock.basis_, *members)
+        total, weight = self._blocks.sum(method, model.basis, *members)
         return total / weight
 
     def _likelihood(self, kind: Kind) -> Callable[..., tuple[Any, ...]]:

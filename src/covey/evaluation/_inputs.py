@@ -11,6 +11,7 @@ from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from covey._blocks import frame_of_arrow
 from covey._number_words import named
 from covey._plain_words import plain_words
 
@@ -80,6 +81,7 @@ def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
     """The rows, and how many there are."""
     if isinstance(X, list | tuple):
         X = np.asarray(X)
+    X = frame_of_arrow(X)
     shape = getattr(X, "shape", None)
     if shape is None or len(shape) != 2:
         got = type(X).__name__ if shape is None else f"an array of shape {shape}"

@@ -250,13 +250,14 @@ class Row:
             numeric = getattr(dtype, "kind", "O") in "iuf"
         else:
             numeric = np.asarray(self.table).dtype.kind in "biuf"
-        if not numeric:
-            return self.seen[place].raw(value) if self.seen else value
         try:
+            if not numeric:
+                return self.seen[place].raw(value) if self.seen else value
             return np.nan if value is None else float(value)
         except (TypeError, ValueError):
+            what = "numbers" if numeric else "dates"
             raise ValueError(
-                f"changes has {value!r} for {self.names[place]!r}, a column of numbers."
+                f"changes has {value!r} for {self.names[place]!r}, a column of {what}."
             ) from None
 
     def are_like_seen(self, changes: Sequence[Sequence[tuple[int, Any]]]) -> BoolArray:

@@ -18,6 +18,7 @@ from sklearn.utils import Bunch, check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from covey import __version__
+from covey._blocks import finite_in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
@@ -25,7 +26,7 @@ from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
 from covey._decisions import Decision, decided
 from covey._devices import returned, to_numpy
-from covey._state import AnyOf, Array, Flags, OrAbsent, OrNone, Record, Where, Whole, refuse
+from covey._state import AnyOf, OrAbsent, OrNone, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
 from covey.fusers import Predictions
 from covey.members._calibrated import (
@@ -38,7 +39,7 @@ from covey.members._calibrated import (
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._flock_columns import FlockColumns
 from covey.members._importance import MOST_KEPT, TrainingSample
-from covey.members._linear_model import GatedModel, LinearModel
+from covey.members._linear_model import ColumnScale, GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._mixed_model import MixedModel
 from covey.members._roster import Roster
@@ -54,8 +55,7 @@ _MOST_FOR_NEWTON = 2000
 # What every fit finds, and what one that is continued keeps.
 _OF_ONE_FIT = ("_seen_columns", "_importance_of_columns", "decision_", "calibration_")
 _OF_ONE_FIT += ("out_of_fold_", "readable_")
-_CONTINUED = ("fuser_", "model_", "_target", "_grown")
-_CONTINUED += ("mean_", "scale_", "_usable", "_means", "_ranges")
+_CONTINUED = ("model_", "_target", "_grown", "_scaling", "_ranges")
 
 
 class _PartOf:
@@ -92,10 +92,6 @@ class Flock(CallbackSupportMixin, Ensemble):
     # What becomes of gaps and categories.
     preparation_: OrNone(Record(Preparation, "F D")) = None
     _seed: Whole(0, 2**31)
-    _usable: OrAbsent(Flags("D"))
-    mean_: OrAbsent(Array("D"))
-    scale_: OrAbsent(Array("D", low=1e-200))
-    _means: OrAbsent(Array("D"))
     model_: AnyOf(GatedModel, MixedModel, letters="C D F")
     # It is read after the model, which knows the classes.
     decision_: Where("_classifies", OrAbsent(Record(Decision))) = None
@@ -107,8 +103,10 @@ class Flock(CallbackSupportMixin, Ensemble):
     )
 
     classes_, y_range_ = _OfTarget("classes"), _OfTarget("range")
+    mean_, scale_ = _PartOf("_scaling", "mean"), _PartOf("_scaling", "scale")
+    _usable = _PartOf("_scaling", "usable")
     y_center_, y_scale_ = _OfTarget("center"), _OfTarget("scale")
-    n_estimators_ = _OfModel("n_members")
+    n_estimators_, fuser_ = _OfModel("n_members"), _OfModel("fuser")
     member_coef_, member_intercept_ = _OfModel("coef"), _OfModel("intercept")
     support_, gate_support_ = _OfModel("support"), _OfModel("gate_support")
     basis_, n_iter_, history_ = _OfModel("basis"), _OfModel("n_iter"), _OfModel("history")
@@ -205,11 +203,9 @@ class Flock(CallbackSupportMixin, Ensemble):
                 self._keep_prepared(rows)
         finally:
             rows.close()
-            if not hasattr(self, "fuser_"):
-                vars(self).pop("model_", None)
         if self._seen_columns is None and self.preparation_ is None:
             # Of blocks of rows the means are known, which stand for what is typical.
-            self._seen_columns = seen_means(feature_names(self), self._means, self.scale_)
+            self._seen_columns = seen_means(feature_names(self), self._filling(), self.scale_)
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
@@ -302,15 +298,15 @@ class Flock(CallbackSupportMixin, Ensemble):
         if not varies.any():
             count = getattr(self, "n_features_in_", len(varies))
             raise ValueError(nothing_varies(count, self.preparation_))
-        # What is missing in a new row, and in no row of the training.
-        self._means = mean
         # Beside an intercept a constant column adds nothing; without one it is the intercept.
-        self._usable = varies if self.fit_intercept else varies | (mean != 0)
+        usable = varies if self.fit_intercept else varies | (mean != 0)
         # Without an intercept no column may be shifted: that would amount to one.
         centered = self.scale_features and self.fit_intercept
-        self.mean_ = mean if centered else np.zeros_like(mean)
-        self.scale_ = (
-            np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean))
+        self._scaling = ColumnScale(
+            mean if centered else np.zeros_like(mean),
+            np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean)),
+            usable,
+            filling=mean,
         )
 
     def _narrowed(self, rows: InMemoryRows) -> tuple[InMemoryRows, np.ndarray]:
@@ -345,17 +341,12 @@ class Flock(CallbackSupportMixin, Ensemble):
             "scale": self.model_.column_scale,
         }
 
-    def _is_linear(self) -> bool:
-        """Return whether the fitted flock is one linear model."""
-        own = isinstance(self.model_, LinearModel)
-        return own and isinstance(self.fuser_, self._target.linear_fuser)
-
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (C, P) and intercepts (C,) of a flock that is one linear model."""
         why_not = self.model_.why_not_one(self)
         if why_not is not None:
             raise AttributeError(why_not)
-        return self.model_.as_one(self)
+        return self.model_.as_one()
 
     def collapse(self) -> LinearMember | LinearRegressionMember:
         """The whole ensemble as one linear model, where the fuser allows it.
@@ -435,25 +426,28 @@ class Flock(CallbackSupportMixin, Ensemble):
         return checked_rows(self, X)
 
     def _filling(self) -> np.ndarray:
-        return self.model_.filling(self)
+        return self.model_.filling
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return self.model_.by_blocks(self, function, X)
+        # Members of other kinds have threads of their own.
+        jobs = self.n_jobs if isinstance(self.model_, LinearModel) else None
+        return finite_in_blocks(function, X, jobs)
 
     def _names(self) -> list[str]:
         return self.model_.names()
 
     def _predictions(self, X: Any) -> Predictions:
-        return self.model_.predictions(self, X)
+        return self.model_.predictions(X)
 
     def _fused(self, X: Any) -> np.ndarray:
-        return self.model_.fused(self, X)
+        return self.model_.fused(X)
 
     def _fused_log(self, X: Any) -> np.ndarray:
-        return self.model_.fused_log(self, X)
+        return self.model_.fused_log(X)
 
     def _columns_looked_at(self) -> np.ndarray:
-        return self.model_.columns_looked_at(self)
+        looked_at = self.model_.columns_looked_at()
+        return np.broadcast_to(looked_at, self.n_features_in_)
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
         rows, units = super()._explained_rows(X)
@@ -468,7 +462,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         product with X. Of others they are logarithms of probabilities. Shapes are as in
         scikit-learn: (n_samples,) for two classes, else (n_samples, n_classes).
         """
-        if not (hasattr(self, "fuser_") and self._is_linear()):
+        if not (hasattr(self, "model_") and self.model_.is_one):
             return super().decision_function(X)
         rows = self.basis_.rows(self._check_rows(X))
         coef, intercept = self.coef_, self.intercept_

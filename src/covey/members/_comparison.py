@@ -122,7 +122,7 @@ class KindComparison:
         """A model on all rows."""
         rows = self._rows
         used = np.flatnonzero(rows.weight)
-        X, weight = as_given(self._flock, rows.X, name), rows.weight[used]
+        X, weight = as_given(self._flock._columns.given_names(), rows.X, name), rows.weight[used]
         with self._quietly(len(used)):
             try:
                 return fit_member(
@@ -173,7 +173,7 @@ class KindComparison:
         fitted on the others.
         """
         held_out, y = self._library.held_out, self._rows.y
-        X = as_given(self._flock, self._rows.X, name)
+        X = as_given(self._flock._columns.given_names(), self._rows.X, name)
 
         def of_fold(number: int) -> tuple[Any, np.ndarray]:
             if self._library.names and self._clock.is_late(1.0):
@@ -182,7 +182,9 @@ class KindComparison:
             with self._quietly(len(train)):
                 weights = self._weights(name, model, train)
                 fitted = fit_on_rows(model, name, X, y, weights, train, number + 1)
-                return fitted, member_prediction(self._flock, name, fitted, take_rows(X, test))
+                return fitted, member_prediction(
+                    self._flock._target, name, fitted, take_rows(X, test)
+                )
 
         parts: list[np.ndarray] = []
         models: list[Any] = []
@@ -228,5 +230,5 @@ class KindComparison:
         n_jobs = self._flock.n_jobs
         if n_jobs is None:
             return list(in_order(function, items))
-        jobs = Parallel(n_jobs=n_jobs, prefer="threads")
+        jobs = Parallel(n_jobs=n_jobs, require="sharedmem")
         return list(jobs(delayed(function)(item) for item in items))

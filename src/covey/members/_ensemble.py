@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -21,7 +20,7 @@ from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
 from covey._explanations import LEAST_TOLD, Explanations
 from covey._state import Array, Labels, OrAbsent, Record, Texts, Where, Whole, names_array
-from covey._validation import check_one_target, check_sample_weight
+from covey._validation import as_numbers, check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
 from covey.fusers._outputs import importance_frame
@@ -51,7 +50,7 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     """What is to be predicted, as float64; one finite number a row."""
     check_one_target(y)
     y = column_or_1d(y, warn=True)
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    y = as_numbers(y)
     largest = np.abs(y).max(initial=0.0)
     if largest > _LARGEST:
         raise ValueError(

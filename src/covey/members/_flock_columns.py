@@ -69,6 +69,10 @@ class FlockColumns:
         names = feature_names(self._flock)
         return names if self._made_of is None else self._made_of.names(names)
 
+    def given_names(self) -> list[str] | None:
+        """Return those names, if the features have some."""
+        return self.names() if hasattr(self._flock, "feature_names_in_") else None
+
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Return which features (..., D) are in use, given which columns are."""
         return columns if self._made_of is None else self._made_of.on_features(columns)

@@ -18,7 +18,7 @@ from covey._core.basis import Basis
 from covey._state import refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate
-from covey.members._linear_model import LinearModel
+from covey.members._linear_model import GrownModel
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._stored import check_fuser
 
@@ -54,9 +54,7 @@ class Growing:
     def restored(self) -> None:
         """Refuse a flock of a file whose parts do not fit each other."""
         flock, model = self._flock, self._flock.model_
-        for name in ("_usable", "mean_", "scale_", "_means"):
-            refuse(name.strip("_"), "is missing.", hasattr(flock, name))
-        flock._columns.check_width("mean", len(flock.mean_))
+        flock._scaling = model.scaling
         flock._columns.check_width("basis", model.basis.n_features)
         kind = AccuracyHistory if flock._classifies else LossHistory
         own = all(isinstance(one.history, kind | None) for one in flock._grown)
@@ -66,7 +64,7 @@ class Growing:
             largest = np.abs(getattr(model, name)).max(initial=0.0)
             refuse(name, "is not finite.", largest <= _LARGEST, too_large=True)
         example = model.target.example(model.n_members)
-        check_fuser(flock.fuser_, lambda fuser: example, len(flock.mean_))
+        check_fuser(model.fuser, lambda fuser: example, len(flock.mean_))
 
     def check_parameters(self, groups: Any = None) -> None:
         """Refuse parameters that make no sense, before any data is read."""
@@ -161,17 +159,18 @@ class Growing:
         if flock._classifies and not flock._grown:
             flock._set_scale(*rows.moments())
         self._grow(rows, context, given)
+        model = self._model(len(flock._grown))
         if flock.select_size is not None:
-            flock.model_ = self._model(best_size(rows.stage_scores(flock, fuser)))
+            model = self._model(best_size(rows.stage_scores(model, fuser)))
         if isinstance(fuser, Gate):
-            self._refine(rows, fuser)
+            model = self._refined(rows)
         elif fuser.learns:
             X, y, weight = rows.held_out()
-            fuser.fit(flock._predictions(X), y, X, weight)
+            fuser.fit(model.predictions(X), y, X, weight)
         else:
             # A fixed rule learns nothing, but still checks that it suits these members.
-            fuser.fit(flock._target.example(flock.n_estimators_))
-        flock.fuser_ = fuser
+            fuser.fit(model.target.example(model.n_members))
+        flock.model_ = model
 
     def _grow(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
         flock = self._flock
@@ -208,7 +207,6 @@ class Growing:
                 ConvergenceWarning,
                 stacklevel=6,
             )
-        flock.model_ = self._model(len(flock._grown))
 
     def _grow_one(self, rows: InMemoryRows, trainer: Any) -> GrownMember:
         grown = trainer.grow()
@@ -238,9 +236,9 @@ class Growing:
         flock = self._flock
         if self._fuser.learns:
             return None
-        names = ("_target", "mean_", "scale_")
+        names = ("_target", "_scaling")
         known = {name: getattr(flock, name) for name in names if hasattr(flock, name)}
-        return {"model_": self._model(len(flock._grown)), **known, "fuser_": self._fuser}
+        return {"model_": self._model(len(flock._grown)), **known}
 
     def _parts(self, n_members: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
@@ -251,13 +249,14 @@ class Growing:
             np.stack([member.support for member in members]),
         )
 
-    def _model(self, n_members: int) -> LinearModel:
+    def _model(self, n_members: int) -> GrownModel:
         flock = self._flock
         theta, intercept, support = self._parts(n_members)
         members = flock._grown[:n_members]
         coef = theta / flock.scale_
-        return LinearModel.of(
+        return GrownModel.of(
             flock,
+            fuser=self._fuser,
             basis=replace(Basis.plain(coef.shape[2]), seen=flock._ranges),
             coef=coef,
             intercept=intercept - coef @ flock.mean_,
@@ -269,11 +268,11 @@ class Growing:
             shares=np.full(len(members), 1.0 / len(members)),
         )
 
-    def _refine(self, rows: InMemoryRows, fuser: Gate) -> None:
+    def _refined(self, rows: InMemoryRows) -> GrownModel:
         """Fit gate and members together, each member on the subset that it was grown on."""
         flock = self._flock
         theta, intercept = rows.refine(
-            fuser,
+            self._fuser,
             flock.mean_,
             flock.scale_,
             self._parts(len(flock._grown)),
@@ -283,18 +282,17 @@ class Growing:
         )
         for member, refined, moved in zip(flock._grown, theta, intercept, strict=True):
             member.theta, member.intercept = refined, moved
-        flock.model_ = self._model(len(flock._grown))
-        flock.fuser_ = fuser
-        shares, means = rows.mean_importance(flock), rows.mean_predictions(flock)
-        flock.model_ = replace(flock.model_, shares=shares, means=means)
-        self._warn_of_constant_members(rows.constant_members(flock))
+        model = self._model(len(flock._grown))
+        self._warn_of_constant_members(rows.constant_members(model))
+        shares, means = rows.mean_importance(model), rows.mean_predictions(model)
+        return replace(model, shares=shares, means=means)
 
     def _warn_of_constant_members(self, constant: np.ndarray) -> None:
         if len(constant) > 1 and constant.sum() > len(constant) / 2:
             warnings.warn(
                 f"{constant.sum()} of {len(constant)} members predict the same for (nearly) every "
                 "row, so that little but the gate decides; give the Gate a smaller alpha than "
-                f"{self._flock.fuser_.alpha_:.2g}, or use fewer members (n_estimators).",
+                f"{self._fuser.alpha_:.2g}, or use fewer members (n_estimators).",
                 UserWarning,
                 stacklevel=7,
             )

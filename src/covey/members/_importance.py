@@ -188,7 +188,8 @@ def _gated(
 
 
 def _asking(flock: Any, name: str, model: Any) -> Any:
-    return lambda table: member_prediction(flock, name, model, as_given(flock, table, name))
+    target, columns = flock._target, flock._columns.given_names()
+    return lambda X: member_prediction(target, name, model, as_given(columns, X, name))
 
 
 def _groups_of_features(model: Any) -> np.ndarray:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from covey import _state as stored
-from covey._blocks import finite, in_blocks
+from covey._blocks import finite_in_blocks
 from covey._core.basis import Basis
 from covey._core.search.assembly import FoundFlock
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._state import refuse
 from covey._validation import check_coefficients
-from covey.fusers import Predictions
+from covey.fusers import Fuser, Predictions
 from covey.fusers._gate import GatedGroups
-from covey.members._ensemble import Ensemble
 from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._targets import Classes, Numbers
@@ -30,13 +29,24 @@ _AS_FOUND = (
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnScale:
+    """How columns are standardized, and what they are where a new row has gaps."""
+
+    mean: stored.Array("D")
+    scale: stored.Array("D", low=1e-200)
+    usable: stored.Flags("D")
+    filling: stored.Array("D")
+
+
+@dataclass(frozen=True, eq=False)
 class LinearModel:
     """K linear members on P columns, which are made of F features.
 
-    What it is fused by, and what the table was like, its flock knows.
+    A subclass says what fuses them, ``fuser``. What the table was like, its flock knows.
     """
 
     target: stored.AnyOf(Classes, Numbers, letters="C")
+    scaling: stored.Record(ColumnScale, "D")
     basis: stored.Record(Basis, "D P")
     coef: stored.Array("K C P", fewest=1, most=100_000)
     intercept: stored.Array("K C")
@@ -68,6 +78,7 @@ class LinearModel:
         check_coefficients(coef, basis.feature, names)
         return cls(
             target=flock._target,
+            scaling=flock._scaling,
             basis=basis,
             # As files hold them: products of other layouts differ in their last bit.
             coef=np.ascontiguousarray(coef),
@@ -101,14 +112,19 @@ class LinearModel:
         """Return the coefficients (K, C, P) without what all classes share."""
         return self.target.contrast(self.coef)
 
-    def as_one(self, flock: Any) -> tuple[np.ndarray, np.ndarray]:
+    @property
+    def is_one(self) -> bool:
+        """Whether all members together are one linear model."""
+        return isinstance(self.fuser, self.target.linear_fuser)
+
+    def as_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (C, P) and intercepts (C,) of members that are fused into one."""
-        weights = flock.fuser_.member_weights(self.n_members)
+        weights = self.fuser.member_weights(self.n_members)
         return np.tensordot(weights, self.coef, axes=1), weights @ self.intercept
 
     def why_not_one(self, flock: Any) -> str | None:
         """Return why a flock is not one linear model; None if it is."""
-        if flock._is_linear():
+        if self.is_one:
             return None
         return (
             f"Only the {self.target.linear_rule} of linear members is itself linear; "
@@ -117,43 +133,44 @@ class LinearModel:
 
     # -- predict ---------------------------------------------------------------------------
 
-    def by_blocks(self, flock: Any, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        """Apply a function to blocks of rows, side by side."""
-        return in_blocks(finite(function), X, flock.n_jobs)
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the probabilities (n, C), or the numbers (n,), of rows as members see them."""
+        return finite_in_blocks(self.fused, X)
 
-    def predictions(self, flock: Any, X: Any) -> Predictions:
+    def predictions(self, X: Any) -> Predictions:
         """Return what the members predict, whose linear functions give (C, K, n)."""
         members = self.coef.transpose(1, 0, 2), self.intercept.T
         return self.target.predictions(linear_logits(self.basis.rows(X), *members))
 
-    def fused(self, flock: Any, X: Any) -> np.ndarray:
+    def fused(self, X: Any) -> np.ndarray:
         """Return what they predict together."""
-        if flock._is_linear():
-            outputs = linear_logits(self.basis.rows(X), *self.as_one(flock))
-            return self.target.bounded(self.target.of_one(outputs))
-        if isinstance(flock.fuser_, GatedGroups):
-            pooled = flock.fuser_.fuse_linear(X, self.coef, self.intercept)
-            return self.target.bounded(self.target.of_pool(pooled))
-        return Ensemble._fused(flock, X)
+        if self.is_one:
+            fused = self.target.of_one(linear_logits(self.basis.rows(X), *self.as_one()))
+        elif isinstance(self.fuser, GatedGroups):
+            fused = self.target.of_pool(self.fuser.fuse_linear(X, self.coef, self.intercept))
+        else:
+            fused = self.fuser.fuse(self.predictions(X), X)
+        return self.target.bounded(fused)
 
-    def fused_log(self, flock: Any, X: Any) -> np.ndarray:
+    def fused_log(self, X: Any) -> np.ndarray:
         """Return the logarithms of that."""
-        if flock._is_linear():
-            return log_softmax(linear_logits(self.basis.rows(X), *self.as_one(flock))).T
-        if isinstance(flock.fuser_, GatedGroups):
+        if self.is_one:
+            return log_softmax(linear_logits(self.basis.rows(X), *self.as_one())).T
+        if isinstance(self.fuser, GatedGroups):
             with np.errstate(divide="ignore"):
-                return np.log(self.fused(flock, X))
-        return Ensemble._fused_log(flock, X)
+                return np.log(self.fused(X))
+        return self.fuser.fuse_log(self.predictions(X), X)
 
-    def filling(self, flock: Any) -> np.ndarray:
-        """Return what takes the place of gaps (D,) in new rows."""
-        return flock._means
+    @property
+    def filling(self) -> np.ndarray:
+        """What takes the place of gaps (D,) in new rows."""
+        return self.scaling.filling
 
     # -- tell ------------------------------------------------------------------------------
 
-    def columns_looked_at(self, flock: Any) -> np.ndarray:
+    def columns_looked_at(self) -> np.ndarray:
         """Return which features may move a prediction, (F,)."""
-        return np.full(flock.n_features_in_, flock.fuser_.needs_X) | self.support.any(axis=0)
+        return self.fuser.needs_X | self.support.any(axis=0)
 
     def column_sizes(self) -> np.ndarray:
         """Return how large the coefficients of each column (D,) are; they sum to one."""
@@ -172,6 +189,13 @@ class LinearModel:
 
     # These take the flock, too.
     decisions, summary, table = map(staticmethod, (decisions, flock_summary, flock_table))
+
+
+@dataclass(frozen=True, eq=False)
+class GrownModel(LinearModel):
+    """Linear members that Algorithm 1 grew, and the fuser of a user's choice."""
+
+    fuser: stored.Model(Fuser)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,13 +231,14 @@ class GatedModel(LinearModel):
         """The group of each member."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
+    @cached_property
     def fuser(self) -> GatedGroups:
-        """Return what fuses the groups."""
+        """What fuses the groups."""
         gates = self.basis, self.gate_coef, self.gate_intercept
         groups = self.sizes.tolist(), self.pools, self.group_weights
         return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))
 
-    def columns_looked_at(self, flock: Any) -> np.ndarray:
+    def columns_looked_at(self) -> np.ndarray:
         """Return which features may move a prediction, (F,)."""
         return self.support.any(axis=0) | self.gate_support.any(axis=0)
 

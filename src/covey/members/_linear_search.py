@@ -126,10 +126,8 @@ class LinearSearch:
             print(f"[{type(flock).__name__}] will try {search.plan}", flush=True)
         found = search.run(self._watch(share, context, given)).widened(kept)
         found = found.within(flock._ranges)
-        flock.model_ = GatedModel.found(flock, found)
-        means = rows.mean_predictions(flock)
-        flock.model_ = replace(flock.model_, means=means)
-        flock.fuser_ = flock.model_.fuser()
+        model = GatedModel.found(flock, found)
+        flock.model_ = replace(model, means=rows.mean_predictions(model))
         return None if found.on_folds is None else self._on_folds(found.on_folds)
 
     def _growth(self) -> TrainingSettings:

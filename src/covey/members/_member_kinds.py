@@ -190,32 +190,31 @@ def made(kind: Any, table: TableFacts) -> Any:
 # -- fitted members, and their rows -------------------------------------------------------------
 
 
-def as_given(flock: Any, X: Any, name: str) -> Any:
+def as_given(columns: list[str] | None, X: Any, name: str) -> Any:
     """Return rows as a member was fitted on them; models that a user gave may read names."""
     if name in KINDS:
         return _clipped(X)
-    if not hasattr(flock, "feature_names_in_") or hasattr(X, "tocsr"):
+    if columns is None or hasattr(X, "tocsr"):
         return X
-    names = flock._columns.names()
     try:
         import pandas as pd
     except ModuleNotFoundError:
         return X  # names come from another kind of frames, and nobody can be given them
-    return pd.DataFrame(X, columns=names)
+    return pd.DataFrame(X, columns=columns)
 
 
-def member_prediction(flock: Any, name: str, member: Any, X: Any) -> np.ndarray:
+def member_prediction(target: Any, name: str, member: Any, X: Any) -> np.ndarray:
     """Return what a fitted member predicts: (n, C), or (n,) numbers."""
-    if not flock._classifies:
+    if not hasattr(target, "classes"):
         return _without_gaps(member_values([member], [name], X)[:, 0], name)
     if not hasattr(member, "predict_proba"):
         raise ValueError(
             f"The member {name!r} has no predict_proba, which members of a flock need; wrap "
             "it in CalibratedClassifierCV."
         )
-    output = member_output(member, X, flock.classes_, "probability", name)
+    output = member_output(member, X, target.classes, "probability", name)
     _without_gaps(output[0], name)
-    return gather([output], flock.classes_, [name], "probability").values[:, 0]
+    return gather([output], target.classes, [name], "probability").values[:, 0]
 
 
 def _clipped(X: Any) -> Any:

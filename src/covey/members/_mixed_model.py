@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from covey import _state as stored
-from covey._blocks import finite, in_blocks, take_rows
+from covey._blocks import finite_in_blocks, take_rows
 from covey._state import equal, refuse
 from covey.fusers import Mean, Predictions
-from covey.members._ensemble import Ensemble
 from covey.members._linear_model import LinearModel
 from covey.members._member_kinds import LINEAR, as_given, member_prediction
 from covey.members._mixed_views import (
@@ -46,6 +46,7 @@ class MixedModel:
     # What is typical of the rows fills gaps of new ones, and explanations compare rows with it.
     typical: stored.Array("D", -_LARGEST_ROW, _LARGEST_ROW)
     examples: stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)
+    columns: stored.OrNone(stored.Texts("D"))  # the names that members were given, if any
     is_sparse: stored.Flag()
 
     @classmethod
@@ -83,8 +84,11 @@ class MixedModel:
             refuse("members", "has a member of other classes.", same)
         try_row(flock)
 
+    is_one = False  # linear model
+
+    @cached_property
     def fuser(self) -> Mean:
-        """Return what fuses the members."""
+        """What fuses the members."""
         return Mean(weights=self.weights)
 
     @property
@@ -109,39 +113,50 @@ class MixedModel:
 
     # -- predict ---------------------------------------------------------------------------
 
-    def by_blocks(self, flock: Any, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        """Apply a function to blocks of rows; members have threads of their own."""
-        return in_blocks(finite(function), X)
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the probabilities (n, C), or the numbers (n,), of rows as members see them."""
+        return finite_in_blocks(self.fused, X)
 
-    def predictions(self, flock: Any, X: Any) -> Predictions:
+    def predictions(self, X: Any) -> Predictions:
         """Return what the members predict."""
-        values = np.stack(list(self._each(flock, X)), axis=1)
-        if not flock._classifies:
+        values = np.stack(list(self._each(X)), axis=1)
+        if isinstance(self.target, Numbers):
             return Predictions(values, names=self.names(), kind="value")
-        return Predictions(values, flock.classes_, names=self.names())
+        return Predictions(values, self.target.classes, names=self.names())
 
-    def _each(self, flock: Any, X: Any) -> Iterator[np.ndarray]:
+    def _each(self, X: Any) -> Iterator[np.ndarray]:
         for name, member in self.members.items():
             if name == LINEAR:
                 yield member._by_blocks(member._fused, X)
             else:
-                yield self.prediction(flock, name, X)
+                yield self.prediction(name, X)
 
-    def prediction(self, flock: Any, name: str, X: Any) -> np.ndarray:
+    def prediction(self, name: str, X: Any) -> np.ndarray:
         """Return what a member that is not linear predicts."""
         X = X.toarray() if hasattr(X, "tocsr") and not self.is_sparse else X
-        return member_prediction(flock, name, self.members[name], as_given(flock, X, name))
+        X = as_given(self.columns, X, name)
+        return member_prediction(self.target, name, self.members[name], X)
 
-    fused, fused_log = staticmethod(Ensemble._fused), staticmethod(Ensemble._fused_log)
+    def fused(self, X: Any) -> np.ndarray:
+        """Return what they predict together."""
+        return self.target.bounded(self.fuser.fuse(self.predictions(X)))
 
-    def filling(self, flock: Any) -> np.ndarray:
-        """Return what takes the place of gaps (D,) in new rows."""
+    def fused_log(self, X: Any) -> np.ndarray:
+        """Return the logarithms of that."""
+        return self.fuser.fuse_log(self.predictions(X))
+
+    @property
+    def filling(self) -> np.ndarray:
+        """What takes the place of gaps (D,) in new rows."""
         return self.typical
 
     # -- tell ------------------------------------------------------------------------------
 
+    def columns_looked_at(self) -> np.ndarray | bool:
+        """Return which features may move a prediction: each may."""
+        return True
+
     # These take the flock, too.
-    columns_looked_at = staticmethod(Ensemble._columns_looked_at)
     member_sizes, feature_sizes = map(staticmethod, (member_importances, mixed_importances))
     decisions, summary, table = map(staticmethod, (mixed_decisions, mixed_summary, mixed_table))
 

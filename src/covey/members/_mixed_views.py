@@ -154,7 +154,7 @@ def _pushes(
         changed = np.repeat(X[None], len(some), axis=0)
         for table, which in zip(changed, some, strict=True):
             table[:, which] = flock.model_.typical[which]
-        after = flock.model_.prediction(flock, name, changed.reshape(-1, X.shape[1]))
+        after = flock.model_.prediction(name, changed.reshape(-1, X.shape[1]))
         for offset, part in enumerate(np.split(after, len(some))):
             pushes[:, start + offset] = before - _score(part, code)
     return pushes
@@ -181,7 +181,7 @@ def member_importances(flock: Any) -> np.ndarray:
             sizes[:] = own if shares is None else own @ shares
             continue
         tried, X = _tried(flock, shares), flock.model_.examples
-        values = flock.model_.prediction(flock, name, X)
+        values = flock.model_.prediction(name, X)
         moved = _pushes(flock, name, X, values, _columns(tried, shares))
         sizes[tried] = np.abs(moved).mean(axis=0)
     totals = found.sum(axis=1, keepdims=True)

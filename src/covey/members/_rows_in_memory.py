@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from covey._blocks import finite_in_blocks, frame_of_arrow
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -28,8 +29,9 @@ from covey._core.search.rows import Rung, SearchInMemory, SearchRows, in_blocks,
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
 from covey._folds import check_groups, make_folds
-from covey._validation import check_labels, check_sample_weight, holds_gaps
+from covey._validation import check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
+from covey.fusers._fixed import stage_scores
 from covey.members._held_out import HeldOutRows, held_out_rows
 from covey.tables._checked import checked_table
 from covey.tables._preparation import Preparation, needs_target, prepare
@@ -100,7 +102,7 @@ class InMemoryRows:
     ) -> Self:
         """Check what a user gave to ``fit``."""
         device = _training_device(estimator, X, y, sample_weight)
-        X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
+        X, y, sample_weight = frame_of_arrow(to_numpy(X)), to_numpy(y), to_numpy(sample_weight)
         least = 2 if numeric else 1
         table = X
         X, y, reading = checked_table(
@@ -113,10 +115,6 @@ class InMemoryRows:
             y_numeric=numeric,
             ensure_min_samples=least,
         )
-        if numeric:
-            y = y.astype(np.float64)
-        else:
-            check_labels(y)
         weight = check_sample_weight(sample_weight, len(y))
         how = {"numeric": numeric, "device": device, "table": table, "reading": reading}
         return cls(X, y, weight, groups, **how)
@@ -294,11 +292,11 @@ class InMemoryRows:
         table = in_memory(design, truth, self._device.send(weight), settings)
         return StackTrainer(table, settings, **how)
 
-    def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
+    def stage_scores(self, model: Any, fuser: Fuser) -> np.ndarray:
         """Scores (K,) of the first members, on the rows held out if there are any."""
         rows = slice(None) if self._held_out is None else self._held_out
         X, truth = self.X[rows], self.y[rows] if self.classes is None else self._codes[rows]
-        return flock._stages(flock._predictions(X), truth, X, self.weight[rows], fuser)
+        return stage_scores(fuser, model.predictions(X), truth, X, self.weight[rows])
 
     def refine(
         self,
@@ -315,32 +313,31 @@ class InMemoryRows:
         classes = np.arange(1) if self.classes is None else self.classes
         return gate.refine(design, *members, self.X, target, self.weight, classes, **how)
 
-    def mean_importance(self, flock: Any) -> np.ndarray:
+    def mean_importance(self, model: Any) -> np.ndarray:
         """The weighted mean importance of each member, (K,)."""
-        return self.weight @ flock._by_blocks(flock._importance, self.X) / self.weight.sum()
+        found = finite_in_blocks(lambda X: model.fuser.importance(model.predictions(X), X), self.X)
+        return self.weight @ found / self.weight.sum()
 
-    def mean_predictions(self, flock: Any) -> np.ndarray:
+    def mean_predictions(self, model: Any) -> np.ndarray:
         """What each member predicts on weighted average, (K, C)."""
         used = np.flatnonzero(self.weight)
         used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
         share = self.weight[used] / self.weight[used].sum()
-        means = np.zeros(flock.member_intercept_.shape)
+        means = np.zeros(model.intercept.shape)
         at_once = max(1, _NUMBERS_AT_ONCE // means.size)
         for start in range(0, len(used), at_once):
             some = slice(start, start + at_once)
-            values = flock._by_blocks(
-                lambda rows: flock._predictions(rows).values, self.X[used[some]]
-            )
+            values = finite_in_blocks(lambda X: model.predictions(X).values, self.X[used[some]])
             means += np.tensordot(share[some], values, axes=1)
         return means
 
-    def constant_members(self, flock: Any) -> np.ndarray:
+    def constant_members(self, model: Any) -> np.ndarray:
         """Which members are constant over these rows, (K,): see `Predictions`."""
         X = self.X[self.weight > 0]
         if self.classes is None:
-            values = flock._by_blocks(flock._member_values, X)
-            return constant_by_spread(values, None, flock.y_scale_)
-        labels = flock._by_blocks(lambda rows: flock._predictions(rows).labels, X)
+            values = finite_in_blocks(lambda X: model.predictions(X).values[:, :, 0], X)
+            return constant_by_spread(values, None, model.target.scale)
+        labels = finite_in_blocks(lambda X: model.predictions(X).labels, X)
         return constant_by_counts(decision_counts(labels, None, len(self.classes)))
 
     # -- search ----------------------------------------------------------------------------

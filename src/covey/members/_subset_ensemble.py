@@ -14,7 +14,7 @@ from covey._validation import keep_parameters
 from covey.fusers import Fuser
 from covey.members._base_flock import Flock
 from covey.members._growing import Growing, GrownMember
-from covey.members._linear_model import LinearModel
+from covey.members._linear_model import GrownModel
 
 
 class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
@@ -122,7 +122,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     classes_, n_features_in_, feature_names_in_, preparation_, basis_, estimators_, fuser_
         As of `FlockClassifier`, and so are ``member_intercept_``, ``importance_``,
         ``feature_importances_``, ``coefficient_sizes_`` and, by `calibrate`, ``calibration_``.
-    model_ : LinearModel
+    model_ : GrownModel
         The members as data; most attributes are parts of it.
     n_estimators_ : int
         How many members were kept.
@@ -165,8 +165,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     """
 
     fuser: stored.Parameter(Fuser)
-    model_: stored.Record(LinearModel, "C D F")
-    fuser_: stored.Model(Fuser)
+    model_: stored.Record(GrownModel, "C D F")
     _grown: stored.Stacked(GrownMember, "R")
     _ranges: stored.OrNone(stored.Array("2 D"))
     _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
@@ -365,8 +364,7 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     """
 
     fuser: stored.Parameter(Fuser)
-    model_: stored.Record(LinearModel, "C D F")
-    fuser_: stored.Model(Fuser)
+    model_: stored.Record(GrownModel, "C D F")
     _grown: stored.Stacked(GrownMember, "R")
     _ranges: stored.OrNone(stored.Array("2 D"))
     _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})

@@ -130,6 +130,6 @@ def naming_columns(X: Any) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError):
-        if is_table_of_columns(X) and X.shape[0]:
+        if is_table_of_columns(X) and all(X.shape):
             plain_numbers(X, np.arange(X.shape[1]))
         raise

@@ -9,18 +9,31 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from covey._blocks import as_table, is_plainly_right, training_table
+from covey._blocks import as_table, frame_of_arrow, is_plainly_right, training_table
 from covey._devices import to_numpy
-from covey._validation import check_column_names, check_one_target, holds_gaps
+from covey._validation import (
+    as_numbers,
+    check_column_names,
+    check_labels,
+    check_one_target,
+    holds_gaps,
+    kind_of_target,
+)
 from covey.tables._categories import (
     check_no_dates,
     is_from_dtype,
     is_table_of_columns,
     naming_columns,
 )
+from covey.tables._columns import column_positions
 from covey.tables._preparation import Preparation
 from covey.tables._row_names import without_useless_names
 from covey.tables._table_reader import TableReader, learn_reading
+
+_NOTHING_LEFT = (
+    "No column of X is left to learn from: each is empty or names the rows; give a column that "
+    "knows something, or X as an array."
+)
 
 
 def checked_table(
@@ -38,37 +51,58 @@ def checked_table(
     """
     reset = how.get("reset", True)
     wanted = estimator.categorical_features
+    X = frame_of_arrow(X)
     check_column_names(X)
+    check_one_target(y)
     if not (wanted is None or is_from_dtype(wanted)):
         X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
     if reset:
-        reading = learn_reading(X, wanted)
-        if reading is not None and is_from_dtype(wanted):
-            reading = without_useless_names(reading, X, y, groups, how.get("y_numeric", False))
+        keep = _kept(estimator, X)
+        reading = learn_reading(X, wanted, keep=keep)
     else:
         reading = None if known is None else known.reading
     if reading is None:
         check_no_dates(X)
         with naming_columns(X):
             X, y = training_table(estimator, X, y, gaps=True, **how)
-        return X, y, None
+        return X, _target(y, how), None
     if not len(reading.feature_of):
-        raise ValueError(
-            "No column of X is left to learn from: each is empty or names the rows; give a "
-            "column that knows something, or X as an array."
-        )
+        raise ValueError(_NOTHING_LEFT)
     how.pop("reset", None)
-    check_one_target(y)
     X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     name = type(estimator).__name__
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-    X, y = check_X_y(
+    made, y = check_X_y(
         reading.read(X), y, ensure_all_finite=False, estimator=name, dtype=np.float64, **how
     )
-    holds_gaps(X, _names_read(estimator, reading))
-    return X, y, reading
+    y = _target(y, how)
+    holds_gaps(made, _names_read(estimator, reading))
+    if not reset or not is_from_dtype(wanted):
+        return made, y, reading
+    useful = without_useless_names(reading, X, y, groups, how.get("y_numeric", False), keep)
+    if not len(useful.feature_of):
+        raise ValueError(_NOTHING_LEFT)
+    return made[:, np.isin(reading.feature_of, useful.feature_of)], y, useful
+
+
+def _target(y: Any, how: dict[str, Any]) -> Any:
+    """Labels as they are, or finite numbers, as far as it is known which they must be."""
+    numeric = how.get("y_numeric")
+    if numeric:
+        return as_numbers(y)
+    (kind_of_target if numeric is None else check_labels)(y)
+    return y
+
+
+def _kept(estimator: Any, X: Any) -> frozenset[int]:
+    """The positions of the columns that a user wants whatever they look like."""
+    columns = getattr(estimator, "always_keep", None)
+    if columns is None or not is_table_of_columns(X):
+        return frozenset()
+    names = [str(name) for name in X.columns]
+    return frozenset(column_positions(columns, "always_keep", len(names), names))
 
 
 def _names_read(estimator: Any, reading: TableReader) -> np.ndarray | None:
@@ -100,7 +134,7 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
         return X
     X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
     names = getattr(estimator, "feature_names_in_", np.empty(0)).tolist()
-    if is_table_of_columns(X) and set(names) <= set(X.columns):
+    if names and is_table_of_columns(X) and set(names) <= set(X.columns):
         X = X[names]  # in any order, and with others beside them
     validate_data(estimator, X, reset=False, skip_check_array=True)
     X = preparation.reading.read(X)

@@ -33,6 +33,8 @@ SECONDS_OF_A_DAY = 86_400.0
 TIME_UNITS = ("s", "ms", "us", "ns")
 # Dates of one kind but with more or fewer parts: 2024-01-31, 2024-01-31T10:00Z.
 ISO = "ISO8601"
+# How flags are written in tables that hold them as numbers.
+_FLAGS = {"0": "False", "1": "True"}
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)\s*$"
 # In files: each of strptime's directives at most once, and anything between them.
 _DIRECTIVE, _DIRECTIVES, _LONGEST_FORMAT = re.compile("%(.?)"), "YymbBdjaAHIpMSfzZ", 60
@@ -91,7 +93,10 @@ class Categories:
 
     def numbers(self, values: Any) -> np.ndarray:
         """The codes (n_rows, 1) of text, None or blank where it is missing."""
-        found = places(category_words(values), (*self.known, None)).astype(np.float64)
+        words = category_words(values)
+        if set(self.known) == set(_FLAGS.values()):
+            words = [_FLAGS.get(word, word) for word in words]
+        found = places(words, (*self.known, None)).astype(np.float64)
         return np.where(found == len(self.known), np.nan, found)[:, None]
 
 

@@ -199,6 +199,7 @@ def kind_of(values: pd.Series) -> Found:
     """The kind of a column of a data frame."""
     from pandas.api import types
 
+    values = _without_arrow(values)
     dtype = values.dtype
     if dtype == np.float64:
         return _in_range(values)
@@ -278,6 +279,7 @@ def as_kind(values: pd.Series, kind: str, form: NumberFormat | None = None) -> p
     import pandas as pd
     from pandas.api import types
 
+    values = _without_arrow(values)
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(object)
     if kind == "number":
@@ -298,6 +300,17 @@ def as_kind(values: pd.Series, kind: str, form: NumberFormat | None = None) -> p
         values = values.map(without_point)
     text = values.astype(str).to_numpy(dtype=object)
     return pd.Series(np.where(missing, None, text), index=values.index, name=values.name)
+
+
+def _without_arrow(values: pd.Series) -> pd.Series:
+    """Dates and durations in pandas' own types, which have a unit and a zone."""
+    if getattr(values.dtype, "kind", "") not in "mM" or not hasattr(values.dtype, "pyarrow_dtype"):
+        return values
+    import pandas as pd
+    import pyarrow as pa
+
+    times = pa.array(values).to_pandas(date_as_object=False)
+    return pd.Series(times.array, index=values.index, name=values.name)
 
 
 def is_too_large(numbers: np.ndarray) -> np.ndarray:

@@ -48,7 +48,12 @@ def table_for(model: Any, X: Any) -> pd.DataFrame:
 
     What is no number in a column of numbers, or too large to compute with, is a gap.
     """
-    return with_floats(as_frame(X), kinds_of(model), formats_of(model))
+    table, kinds = as_frame(X), kinds_of(model)
+    if hasattr(model, "feature_names_in_") or table.shape[1] != len(kinds):
+        return with_floats(table, kinds, formats_of(model))
+    # What has no names is known by its place.
+    table = with_floats(table.set_axis(list(kinds), axis=1), kinds, formats_of(model))
+    return table.set_axis(range(len(kinds)), axis=1)
 
 
 def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:

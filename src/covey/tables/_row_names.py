@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from covey._blocks import take_rows
+from covey._folds import check_groups
 from covey.tables._categories import column_of
 from covey.tables._encoders import Text
 from covey.tables._learning import SHARE_OF_NAMES
@@ -23,7 +25,12 @@ _LEAST_GAIN = 0.001
 
 
 def without_useless_names(
-    reading: TableReader, X: Any, y: Any, groups: Any = None, numeric: bool = False
+    reading: TableReader,
+    X: Any,
+    y: np.ndarray,
+    groups: Any = None,
+    numeric: bool = False,
+    keep: Collection[int] = (),
 ) -> TableReader:
     """The reading without columns of names that do not help a linear model on rows held out.
 
@@ -34,9 +41,10 @@ def without_useless_names(
         place
         for place, encoder in enumerate(reading.encoders)
         if isinstance(encoder, Text)
+        and place not in keep
         and as_series(column_of(X, place)).nunique() > SHARE_OF_NAMES * n_rows
     ]
-    if not names or n_rows < _FEWEST_ROWS or y.shape != (n_rows,):
+    if not names or n_rows < _FEWEST_ROWS:
         return reading
     rng = np.random.default_rng(0)
     rows = rng.permutation(n_rows)[:_MOST_ROWS]
@@ -45,7 +53,7 @@ def without_useless_names(
     y = y.astype(np.float64) if numeric else (y == np.unique(y)).astype(np.float64)
     fold = rng.integers(_N_FOLDS, size=len(rows))
     if groups is not None:
-        fold = np.unique(np.asarray(groups)[rows], return_inverse=True)[1] % _N_FOLDS
+        fold = np.unique(check_groups(groups, n_rows)[rows], return_inverse=True)[1] % _N_FOLDS
     # Of many categories only the target makes numbers.
     few = TableReader(
         tuple(None if needs_target(TableReader((one,))) else one for one in reading.encoders)

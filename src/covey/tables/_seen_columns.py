@@ -304,10 +304,10 @@ def as_column(values: Sequence[Any], dtype: Any) -> Any:
         return column
     try:
         found = column.astype(dtype)
-    except (TypeError, ValueError, OverflowError):
+        # A type that cannot hold the value is not forced on it.
+        same = found.isna() & column.isna() | (found == column)
+    except (TypeError, ValueError, OverflowError, AttributeError):  # periods compare with no text
         return column
-    # A type that cannot hold the value is not forced on it.
-    same = found.isna() & column.isna() | (found == column)
     return found if bool(same.all()) else column
 
 

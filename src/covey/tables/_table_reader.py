@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,16 +102,18 @@ def as_series(values: Any) -> pd.Series:
     return values.to_pandas() if hasattr(values, "to_pandas") else pd.Series(values)
 
 
-def learn_reading(X: Any, wanted: Any, has_target: bool = True) -> TableReader | None:
+def learn_reading(
+    X: Any, wanted: Any, has_target: bool = True, keep: Collection[int] = ()
+) -> TableReader | None:
     """How a table is read; None if all of its columns are plain numbers.
 
     ``wanted`` is what a user says of its columns: "from_dtype", the kinds of columns by name (the
-    others are left out), those that are categories, or None.
+    others are left out), those that are categories, or None. Those to ``keep`` are no ids.
     """
     if isinstance(wanted, Mapping):
         kinds = _given_kinds(X, wanted)
     elif is_from_dtype(wanted):
-        kinds = _kinds_looked_at(X) if is_table_of_columns(X) else {}
+        kinds = _kinds_looked_at(X, keep) if is_table_of_columns(X) else {}
     else:
         check_no_dates(X)
         names = [str(name) for name in X.columns] if is_table_of_columns(X) else None
@@ -164,7 +166,7 @@ def _given_kinds(X: Any, kinds: Mapping[Any, str]) -> dict[int, str | None]:
     return {place: kinds.get(name) for place, name in enumerate(names)}
 
 
-def _kinds_looked_at(X: Any) -> dict[int, str | None]:
+def _kinds_looked_at(X: Any, keep: Collection[int]) -> dict[int, str | None]:
     """The kinds of columns that are no plain numbers; None of ids, which are left out."""
     kinds: dict[int, str | None] = {}
     for place, (dtype, is_plain) in enumerate(zip(X.dtypes, _are_plain(X), strict=True)):
@@ -173,7 +175,7 @@ def _kinds_looked_at(X: Any) -> dict[int, str | None]:
             if str(dtype).lower().startswith(("complex", "sparse")):
                 continue
             numbers = np.asarray(values, dtype=np.float64)
-            if id_of(name, numbers, "number")[0]:
+            if place not in keep and id_of(name, numbers, "number")[0]:
                 kinds[place] = None
             continue
         values = as_series(values)
@@ -181,5 +183,6 @@ def _kinds_looked_at(X: Any) -> dict[int, str | None]:
         if kind == "nested":
             plain_numbers(X, np.array([place]))  # says what it is
         numbers = as_kind(values, kind, kind_of(values).form if kind == "number" else None)
-        kinds[place] = None if id_of(name, numbers, kind)[0] else kind
+        is_id = place not in keep and id_of(name, numbers, kind)[0]
+        kinds[place] = None if is_id else kind
     return kinds
