@@ -146,7 +146,7 @@ def test_what_cannot_be_held_is_not_saved(tmp_path):
         (
             flock(),
             1e-210,
-            r"fitted\.scale holds a number below 1e-200; rescale the columns",
+            r"scaling\.scale holds a number below 1e-200; rescale the columns",
         ),
         (
             flock(),

@@ -277,7 +277,8 @@ def test_encrypted_repeated_and_unknown_entries_are_refused(path):
 
 def test_an_array_is_read_once(path):
     def twice(document):
-        document["model"]["fitted"]["mean"] = document["model"]["fitted"]["scale"]
+        columns = document["model"]["fitted"]["model"]["scaling"]
+        columns["mean"] = columns["scale"]
 
     with pytest.raises(ModelFileError, match="is missing, or is read twice"):
         load(changed(path, twice))
@@ -479,6 +480,11 @@ def unfitted():
     return {"kind": "StandardScaler", "parameters": {}, "fitted": None}
 
 
+def scaling(model):
+    """What a document says of how the columns of a flock are standardized."""
+    return model["fitted"]["model"]["scaling"]
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
@@ -495,16 +501,16 @@ def unfitted():
             lambda model: model["parameters"].update(fuser={"model": unfitted()}),
             "fuser is no Fuser",
         ),
-        (lambda model: model["fitted"].pop("mean") and None, "lacks 'mean'"),
-        (lambda model: model["fitted"].update(mean=-1), "mean is not between"),
-        (lambda model: model["fitted"].update(mean=True), "mean is no whole number"),
-        (lambda model: model["fitted"].update(mean="../0"), "mean is no whole number"),
+        (lambda model: scaling(model).pop("mean") and None, "lacks 'mean'"),
+        (lambda model: scaling(model).update(mean=-1), "mean is not between"),
+        (lambda model: scaling(model).update(mean=True), "mean is no whole number"),
+        (lambda model: scaling(model).update(mean="../0"), "mean is no whole number"),
         (
             lambda model: model["fitted"].update(n_features_in=10**12),
             "n_features_in is not between",
         ),
         (lambda model: model["fitted"].update(model=None), "model is no object"),
-        (lambda model: model["fitted"].update(means=None), "means is missing"),
+        (lambda model: scaling(model).update(filling=None), "filling is no whole number"),
         (lambda model: model["fitted"]["model"].update(fuser=None), "fuser is no object"),
     ],
 )

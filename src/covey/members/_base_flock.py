@@ -26,7 +26,7 @@ from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
-from covey._state import AnyOf, Array, Flags, OrAbsent, OrNone, Record, Where, Whole, refuse
+from covey._state import AnyOf, OrAbsent, OrNone, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
 from covey.fusers import Predictions
 from covey.members._calibrated import (
@@ -39,7 +39,7 @@ from covey.members._calibrated import (
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._flock_columns import FlockColumns
 from covey.members._importance import MOST_KEPT, TrainingSample
-from covey.members._linear_model import GatedModel, LinearModel
+from covey.members._linear_model import ColumnScale, GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._mixed_model import MixedModel
 from covey.members._roster import Roster
@@ -55,8 +55,7 @@ _MOST_FOR_NEWTON = 2000
 # What every fit finds, and what one that is continued keeps.
 _OF_ONE_FIT = ("_seen_columns", "_importance_of_columns", "decision_", "calibration_")
 _OF_ONE_FIT += ("out_of_fold_", "readable_")
-_CONTINUED = ("model_", "_target", "_grown")
-_CONTINUED += ("mean_", "scale_", "_usable", "_means", "_ranges")
+_CONTINUED = ("model_", "_target", "_grown", "_scaling", "_ranges")
 
 
 class _PartOf:
@@ -93,10 +92,6 @@ class Flock(CallbackSupportMixin, Ensemble):
     # What becomes of gaps and categories.
     preparation_: OrNone(Record(Preparation, "F D")) = None
     _seed: Whole(0, 2**31)
-    _usable: OrAbsent(Flags("D"))
-    mean_: OrAbsent(Array("D"))
-    scale_: OrAbsent(Array("D", low=1e-200))
-    _means: OrAbsent(Array("D"))
     model_: AnyOf(GatedModel, MixedModel, letters="C D F")
 
     calibration_: Where(
@@ -106,6 +101,8 @@ class Flock(CallbackSupportMixin, Ensemble):
     )
 
     classes_, y_range_ = _OfTarget("classes"), _OfTarget("range")
+    mean_, scale_ = _PartOf("_scaling", "mean"), _PartOf("_scaling", "scale")
+    _usable = _PartOf("_scaling", "usable")
     y_center_, y_scale_ = _OfTarget("center"), _OfTarget("scale")
     n_estimators_, fuser_ = _OfModel("n_members"), _OfModel("fuser")
     member_coef_, member_intercept_ = _OfModel("coef"), _OfModel("intercept")
@@ -203,7 +200,7 @@ class Flock(CallbackSupportMixin, Ensemble):
             rows.close()
         if self._seen_columns is None and self.preparation_ is None:
             # Of blocks of rows the means are known, which stand for what is typical.
-            self._seen_columns = seen_means(feature_names(self), self._means, self.scale_)
+            self._seen_columns = seen_means(feature_names(self), self._filling(), self.scale_)
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
@@ -296,15 +293,15 @@ class Flock(CallbackSupportMixin, Ensemble):
         if not varies.any():
             count = getattr(self, "n_features_in_", len(varies))
             raise ValueError(nothing_varies(count, self.preparation_))
-        # What is missing in a new row, and in no row of the training.
-        self._means = mean
         # Beside an intercept a constant column adds nothing; without one it is the intercept.
-        self._usable = varies if self.fit_intercept else varies | (mean != 0)
+        usable = varies if self.fit_intercept else varies | (mean != 0)
         # Without an intercept no column may be shifted: that would amount to one.
         centered = self.scale_features and self.fit_intercept
-        self.mean_ = mean if centered else np.zeros_like(mean)
-        self.scale_ = (
-            np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean))
+        self._scaling = ColumnScale(
+            mean if centered else np.zeros_like(mean),
+            np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean)),
+            usable,
+            filling=mean,
         )
 
     def _narrowed(self, rows: InMemoryRows) -> tuple[InMemoryRows, np.ndarray]:
@@ -424,7 +421,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         return checked_rows(self, X)
 
     def _filling(self) -> np.ndarray:
-        return self.model_.filling(self)
+        return self.model_.filling
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         # Members of other kinds have threads of their own.

@@ -203,9 +203,9 @@ default="from_dtype"
         Of several kinds: the members that have a weight, and what it is. The linear members are
         one of them, "linear", a flock with all of these attributes; the flock itself then has
         no ``member_coef_``, ``member_intercept_``, ``support_``, ``gate_support_``, ``n_terms_``,
-        ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and ``history_``, and its
-        ``cv_results_`` have ``member``, ``log_loss``, ``weight``, ``seconds`` and, with
-        ``scoring``, ``score``.
+        ``mean_``, ``scale_``, ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and
+        ``history_``, and its ``cv_results_`` have ``member``, ``log_loss``, ``weight``,
+        ``seconds`` and, with ``scoring``, ``score``.
     importance_ : covey.inspection._importance.Importance
         What the flock loses where it does not know a feature: the rise of the log-loss, with its
         95 % interval, the fall of accuracy, and which features stand in for each other. Measured

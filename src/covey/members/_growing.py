@@ -54,9 +54,7 @@ class Growing:
     def restored(self) -> None:
         """Refuse a flock of a file whose parts do not fit each other."""
         flock, model = self._flock, self._flock.model_
-        for name in ("_usable", "mean_", "scale_", "_means"):
-            refuse(name.strip("_"), "is missing.", hasattr(flock, name))
-        flock._columns.check_width("mean", len(flock.mean_))
+        flock._scaling = model.scaling
         flock._columns.check_width("basis", model.basis.n_features)
         kind = AccuracyHistory if flock._classifies else LossHistory
         own = all(isinstance(one.history, kind | None) for one in flock._grown)
@@ -238,7 +236,7 @@ class Growing:
         flock = self._flock
         if self._fuser.learns:
             return None
-        names = ("_target", "mean_", "scale_")
+        names = ("_target", "_scaling")
         known = {name: getattr(flock, name) for name in names if hasattr(flock, name)}
         return {"model_": self._model(len(flock._grown)), **known}
 

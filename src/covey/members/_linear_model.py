@@ -29,6 +29,16 @@ _AS_FOUND = (
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnScale:
+    """How columns are standardized, and what they are where a new row has gaps."""
+
+    mean: stored.Array("D")
+    scale: stored.Array("D", low=1e-200)
+    usable: stored.Flags("D")
+    filling: stored.Array("D")
+
+
+@dataclass(frozen=True, eq=False)
 class LinearModel:
     """K linear members on P columns, which are made of F features.
 
@@ -36,6 +46,7 @@ class LinearModel:
     """
 
     target: stored.AnyOf(Classes, Numbers, letters="C")
+    scaling: stored.Record(ColumnScale, "D")
     basis: stored.Record(Basis, "D P")
     coef: stored.Array("K C P", fewest=1, most=100_000)
     intercept: stored.Array("K C")
@@ -67,6 +78,7 @@ class LinearModel:
         check_coefficients(coef, basis.feature, names)
         return cls(
             target=flock._target,
+            scaling=flock._scaling,
             basis=basis,
             # As files hold them: products of other layouts differ in their last bit.
             coef=np.ascontiguousarray(coef),
@@ -149,9 +161,10 @@ class LinearModel:
                 return np.log(self.fused(X))
         return self.fuser.fuse_log(self.predictions(X), X)
 
-    def filling(self, flock: Any) -> np.ndarray:
-        """Return what takes the place of gaps (D,) in new rows."""
-        return flock._means
+    @property
+    def filling(self) -> np.ndarray:
+        """What takes the place of gaps (D,) in new rows."""
+        return self.scaling.filling
 
     # -- tell ------------------------------------------------------------------------------
 

@@ -145,8 +145,9 @@ class MixedModel:
         """Return the logarithms of that."""
         return self.fuser.fuse_log(self.predictions(X))
 
-    def filling(self, flock: Any) -> np.ndarray:
-        """Return what takes the place of gaps (D,) in new rows."""
+    @property
+    def filling(self) -> np.ndarray:
+        """What takes the place of gaps (D,) in new rows."""
         return self.typical
 
     # -- tell ------------------------------------------------------------------------------

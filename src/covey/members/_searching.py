@@ -15,7 +15,6 @@ from covey._core.search.rows import rung_sizes
 from covey._folds import check_cv_parameter
 from covey._models import weight_parameters
 from covey._scoring import make_scorer
-from covey._state import refuse
 from covey._validation import check_choice, check_number
 from covey.members._comparison import SHARE_OF_SEARCH, KindComparison
 from covey.members._held_out import HeldOutRows
@@ -41,7 +40,7 @@ _SHARE_OF_LINEAR = 0.4
 # What linear members know of the table that a flock was fitted to.
 _OF_TABLE = (
     *("n_features_in_", "feature_names_in_", "_target", "preparation_", "_seen_columns"),
-    *("_seed", "_ranges", "_means", "mean_", "scale_", "_usable"),
+    *("_seed", "_ranges", "_scaling"),
 )
 
 
@@ -62,17 +61,11 @@ class Searching:
     def restored(self) -> None:
         """Refuse a flock of a file whose parts do not fit each other; make what is not in it."""
         flock, model = self._flock, self._flock.model_
-        scaled = [hasattr(flock, name) for name in ("_usable", "mean_", "scale_")]
-        linear = isinstance(model, LinearModel)
-        fits = len(set(scaled)) == 1 and (scaled[0] or not linear)
-        refuse("scale", "is missing, or belongs to nothing.", fits)
-        if not linear:
+        if not isinstance(model, LinearModel):
             model.check(flock)
             return
-        flock._ranges = model.basis.seen
+        flock._ranges, flock._scaling = model.basis.seen, model.scaling
         flock._columns.check_width("basis", model.basis.n_features)
-        flock._columns.check_width("mean", len(flock.mean_))
-        refuse("means", "are missing.", hasattr(flock, "_means"))
 
     # -- parameters ------------------------------------------------------------------------
 
@@ -223,7 +216,7 @@ class Searching:
         )
         predicted = self._keep_predictions(library, names, weights)
         flock.calibration_ = calibration(flock, rows, held_out, predicted)
-        for name in ("_means", "_ranges"):
+        for name in ("_scaling", "_ranges"):
             vars(flock).pop(name, None)  # the typical row takes their place
         fitted = {LINEAR: flocks} | comparison.on_folds
         fitted = {name: fitted.get(name, []) for name in names}
