@@ -294,6 +294,8 @@ def check_coefficients(
 
 def check_column_names(X: Any) -> None:
     """Refuse a data frame without columns, or in which two of them have one name."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a lazy frame, whose rows are not known yet; give X.collect().")
     columns = getattr(X, "columns", None)
     if columns is not None and not len(columns):
         raise ValueError("X has no columns; give at least one.")

@@ -149,6 +149,24 @@ def test_wrong_tables_and_groups_are_said(X, how, said):
         FlockClassifier().fit(X, LABELS, **how)
 
 
+def test_days_beyond_the_unit_of_the_training_rows_are_days():
+    model = fitted(table(when=days()))
+    last = np.full(ROWS, np.datetime64("9999-12-31", "s"))
+    assert np.isfinite(model.predict_proba(table(when=last))).all()
+
+
+def test_lazy_frames_are_to_be_collected():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"give X\.collect\(\)"):
+        fitted(polars.from_pandas(table()).lazy())
+
+
+def test_a_column_beside_those_of_numbers_is_named():
+    model = fitted(table()[["size"]])
+    with pytest.raises(ValueError, match="unseen at fit time:\n- when"):
+        model.predict(table(when=days())[["size", "when"]])
+
+
 def test_what_is_no_date_is_no_change():
     X = table(when=days())
     with pytest.raises(ValueError, match="changes has 'tomorrow' for 'when', a column of dates"):

@@ -143,6 +143,8 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
 
 
 def _checked_numbers(estimator: Any, X: Any) -> Any:
+    if is_table_of_columns(X) and X.shape[1] != estimator.n_features_in_:
+        validate_data(estimator, X, reset=False, skip_check_array=True)  # says which are too many
     check_no_dates(X)
     with naming_columns(X):
         return validate_data(

@@ -6,6 +6,7 @@ What is learnt of a column is a few strings and numbers, so a model file holds n
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cached_property
@@ -224,7 +225,8 @@ class Dates:
         elif zone is not None:
             # A time without a zone is taken as one of Greenwich.
             values = values.dt.tz_localize(UTC).dt.tz_convert(zone)
-        values = values.dt.as_unit(self.unit)
+        with suppress(pd.errors.OutOfBoundsDatetime):  # such as 9999-12-31 in nanoseconds
+            values = values.dt.as_unit(self.unit)
         made = np.column_stack([self._part(values, part) for part in self.parts])
         made[values.isna().to_numpy()] = np.nan
         return made
