@@ -812,19 +812,8 @@ def declared(cls: type) -> dict[str, Any]:
 
 
 def stored_fields(cls: type) -> dict[str, Stored]:
-    """Return the fields of a class that files hold, by the names of the attributes.
-
-    Parts that ask the object for what it knows are read when it knows all else.
-    """
-    found = {name: kind for name, kind in declared(cls).items() if isinstance(kind, Stored)}
-    return dict(sorted(found.items(), key=lambda field: _asks(field[1])))
-
-
-def _asks(kind: Any) -> bool:
-    while hasattr(kind, "kind"):
-        kind = kind.kind
-    parts = declared(kind.cls).values() if isinstance(kind, Record) else ()
-    return any(isinstance(part, Told) for part in parts)
+    """Return the fields of a class that files hold, by the names of the attributes."""
+    return {name: kind for name, kind in declared(cls).items() if isinstance(kind, Stored)}
 
 
 def stored_parameters(cls: type) -> dict[str, Parameter]:
