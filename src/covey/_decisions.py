@@ -134,13 +134,16 @@ class Decision:
         scores[:, self.code] = -np.inf
         return np.where(is_class, self.code, scores.argmax(axis=1))
 
+    def rule(self) -> str:
+        """What is decided, for people."""
+        if self.threshold is None:
+            return "The class with the smallest expected cost is predicted"
+        at = _percent(self.threshold)
+        return f"{quoted(self.label)} is predicted from a probability of {at} on"
+
     def sentence(self) -> str:
         """What is decided, and what it does on rows held out, for people."""
-        label = quoted(self.label)
-        if self.threshold is None:
-            said = "The class with the smallest expected cost is predicted"
-        else:
-            said = f"{label} is predicted from a probability of {_percent(self.threshold)} on"
+        label, said = quoted(self.label), self.rule()
         if self.alarms is not None and self.alarms.found is not None:
             one = self.alarms
             said += (

@@ -47,6 +47,14 @@ def bad(folder):
         ((*FIT, "outcome", "--max-features", "1.5"), "nor a share of all features up to 1.0"),
         ((*FIT, "outcome", "--max-features", "few"), "'few' is neither a whole number"),
         ((*FIT, "outcome", "--max-members", "0"), "--max-members: 0 is below 1"),
+        (
+            (*FIT, "outcome", "--seed", "-1"),
+            "'--seed': Input should be greater than or equal to 0",
+        ),
+        (
+            ("compare", "patients.csv", "--target", "outcome", "--models", "zzz"),
+            "there are 'covey', 'covey, fast'",
+        ),
         ((*FIT, "outcome", "--members", "trees"), "'trees' is not one of 'linear', 'mixed'"),
         ((*FIT, "outcome", "--time-limit", "0"), "--time-limit: 0 is no time to search in"),
         ((*FIT, "outcome", "--max-members", "two"), "'--max-members': Input should be"),

@@ -71,6 +71,16 @@ def test_copied_columns_may_change_far_into_the_table(folder, run):
     ]
 
 
+def test_a_copied_column_is_not_replaced_by_what_is_predicted(folder, run):
+    table = pd.read_csv(folder / "patients.csv", dtype=str).assign(prediction="old")
+    table.to_csv(folder / "named.csv", index=False)
+    arguments = ("predict", "flock.covey", "named.csv", "--copy", "prediction", "--out", "n.csv")
+    result = run(*arguments, cwd=folder)
+    assert result.exit_code == 2
+    assert "--copy: what is predicted has a column 'prediction', too" in result.output
+    assert not (folder / "n.csv").exists()
+
+
 def test_json_is_whole_whatever_happens(folder, run):
     text = long_table(folder).to_csv(index=False)
     (folder / "ragged.csv").write_text(text + "1,2\n")

@@ -11,11 +11,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from covey import Evaluation, FlockClassifier, SubsetEnsembleClassifier, evaluate
+from covey._decisions import asked_decision
+from covey._intervals import Interval
 from covey._number_words import rough
 from covey.evaluation._columns import Table, worst_parts
 from covey.evaluation._errors import sureness
+from covey.evaluation._evaluate import judged
 from covey.evaluation._held_out import HeldOut, Predicted
-from covey.evaluation._sentences import answers
+from covey.evaluation._record import Score
+from covey.evaluation._sentences import answers, score_text
 from covey.inspection import column_effect, column_importance
 
 
@@ -118,6 +122,60 @@ def test_a_model_that_was_told_how_to_decide_is_judged_by_what_it_predicts():
     assert f"it misses {y.sum() - found} of {y.sum()} rows" in told["When is it wrong?"]
     share = f"alarms on {100 * alarms / len(y):.0f} % of all rows"
     assert share in told["May I trust it?"]
+
+
+def test_a_rule_that_raises_no_alarm_has_no_share_of_them_that_is_right():
+    table, y = rows_of()
+    model = LogisticRegression().fit(*rows_of(seed=1))
+    model.decision_ = asked_decision(model.classes_, costs={0: 1e6})
+    told = dict(answers(evaluate(model, table, y, target="ill")))["How sure is it?"][0]
+    assert "or more of ill: no row has that. Of all rows" in told
+
+
+def test_what_is_told_of_how_a_model_decides_fits_together():
+    table, _ = rows_of()
+    y = np.where(table.iloc[:, 0] > 0, "yes", "no")
+    model = LogisticRegression().fit(table, y)
+    flipped = y.copy()
+    flipped[::5] = np.where(y[::5] == "yes", "no", "yes")
+    model.decision_ = asked_decision(model.classes_, costs={"yes": 20})
+    p = model.predict_proba(table)
+    other = np.clip(p[:, ::-1] * 0.3 + p * 0.7, 0.0, 1.0)
+    one = evaluate(model, table, flipped, rivals={"linear": other}, target="ill")
+    at = model.decision_.threshold
+    shares = [(np.where(q[:, 1] >= at, "yes", "no") == flipped).mean() for q in (p, other)]
+    assert [score.main.value for score in one.scores[:2]] == pytest.approx(shares)
+    gap = one.differences[0].get("accuracy").value
+    probable = [(model.classes_[q.argmax(axis=1)] == flipped).mean() for q in (p, other)]
+    assert gap == pytest.approx(probable[0] - probable[1])
+    told = {question: " ".join(said) for question, said in answers(one)}
+    assert "'yes' is predicted from a probability of 4.8 % on" in told["How right is it?"]
+    assert "the most probable class is right on" in told["How sure is it?"]
+    assert one.sureness.right.value == pytest.approx(probable[0])
+    first, second = one.thresholds
+    assert (first.label, second.label) == ("yes", "no")
+    assert first.at[first.chosen] == pytest.approx(at, abs=1e-3)
+    assert second.at[second.chosen] == pytest.approx(1 - at, abs=1e-3)
+
+
+def test_numbers_that_are_explained_are_not_called_chance_because_one_row_is_far_off():
+    rng = np.random.default_rng(0)
+    y = np.exp(5 * rng.normal(size=200))
+    said = y + 0.001 * rng.normal(size=200)
+    said[y.argmax()] *= 0.8
+    models = [
+        Predicted("flock", said, "own"),
+        Predicted("the mean", np.full(200, y.mean()), "simplest"),
+    ]
+    one = judged(Evaluation("numbers"), HeldOut(y, models))
+    assert one.own.get("r2").low > 0
+    assert one.difference("simplest").get("r2").low < 0
+    assert "may be chance" not in " ".join(dict(answers(one))["How right is it?"])
+
+
+def test_an_interval_holds_its_value_as_it_is_shown():
+    score = Score("flock", "own", {"r2": Interval(0.9996, 0.9995, 0.9999)})
+    assert score_text(score, "r2") == "99.9 % (99.9 to 99.9)"
 
 
 def test_numbers_are_told_by_what_they_are_off(numbers):

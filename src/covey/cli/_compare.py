@@ -75,9 +75,8 @@ def compare(
 
     for wanted in models or []:
         if not any(among(name, [wanted]) for name in field):
-            raise CommandError(
-                f"--models: no model is called {wanted!r}; there are {', '.join(field)}."
-            )
+            known = ", ".join(map(repr, field))
+            raise CommandError(f"--models: no model is called {wanted!r}; there are {known}.")
     if models:
         chosen = [*models, *(more or ())]
         field = {name: one for name, one in field.items() if among(name, chosen)}

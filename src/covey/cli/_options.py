@@ -55,7 +55,7 @@ Task = option(
     Literal["auto", "classes", "numbers"],
     "The kind of target; by default inferred from its values.",
 )
-Seed = option(int, "The same seed gives the same result.")
+Seed = option(int, "The same seed gives the same result.", min=0, max=2**32 - 1)
 Json = option(bool, "One JSON object on stdout.", "--json")
 Raw = option(
     bool,

@@ -173,7 +173,8 @@ def predictions(
 
     from covey._decisions import decided
 
-    made = {} if copies is None else {name: copies[name] for name in copies.columns}
+    copied = {} if copies is None else {name: copies[name] for name in copies.columns}
+    made = dict(copied)
     if hasattr(model, "classes_"):
         probabilities = model.predict_proba(piece)
         labels = model.classes_[decided(model, probabilities)]
@@ -211,6 +212,11 @@ def predictions(
             ]
         if "gate_share" in records[0]:
             made["gate_share"] = [round(record["gate_share"], 4) for record in records]
+    for name, values in copied.items():
+        if made[name] is not values:
+            raise CommandError(
+                f"--copy: what is predicted has a column {name!r}, too; rename that of the table."
+            )
     return pd.DataFrame(made)
 
 

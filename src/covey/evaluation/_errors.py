@@ -53,7 +53,10 @@ def sureness(held_out: HeldOut) -> Sureness:
     def right(which: np.ndarray) -> float:
         return float(is_right[which].mean()) if which.any() else float("nan")
 
-    return Sureness(level, float(sure.mean()), right(sure), right(~sure), float(top.mean()))
+    of_all = accuracy_interval(is_right, held_out.groups)
+    return Sureness(
+        level, float(sure.mean()), right(sure), right(~sure), float(top.mean()), of_all
+    )
 
 
 def calibration(held_out: HeldOut) -> list[Bin]:
@@ -104,7 +107,7 @@ def dots(held_out: HeldOut) -> list[tuple[str, float, float]]:
 def thresholds(held_out: HeldOut) -> list[Threshold]:
     """What is found, and how many alarms are false, if a class is called from a chance on.
 
-    The class that a reader looks out for comes first: the rare one, or the rarest.
+    The class that a reader looks out for comes first: the rare one, that of a rule, or the rarest.
     """
     sizes = held_out.confusion.sum(axis=1)
     shown = [int(k) for k in np.argsort(-sizes, kind="stable") if 0 < sizes[k] < len(held_out.y)]
@@ -113,14 +116,18 @@ def thresholds(held_out: HeldOut) -> list[Threshold]:
     first = shown[-1] if held_out.rare is None else held_out.rare
     if len(shown) == 2 and sizes[shown[0]] == sizes[shown[1]]:
         first = 1
+    decided = {}
+    if held_out.decision is not None and held_out.decision.code is not None:
+        code, at = held_out.decision.code, held_out.decision.threshold
+        decided = {code: at, **({1 - code: 1.0 - at} if len(sizes) == 2 else {})}
+        first = code if held_out.rare is None and code in shown else first
     shown = [first, *(k for k in shown if k != first)][:_MOST_CLASSES]
-    decision = held_out.decision
     return [
         _threshold(
             plain_label(held_out.classes[code]),
             held_out.predictions[:, code],
             held_out.codes == code,
-            None if decision is None or decision.code != code else decision.threshold,
+            decided.get(code),
         )
         for code in shown
     ]

@@ -138,9 +138,13 @@ class HeldOut:
     @cached_property
     def decided(self) -> np.ndarray:
         """The class that it predicts of each row, as a position."""
-        if self.decision is None:
-            return self.predictions.argmax(axis=1)
-        return self.decision.codes(self.predictions)
+        return self._decided(self.models[0])
+
+    def _decided(self, model: Predicted) -> np.ndarray:
+        # What a model that reads no column always says is the commonest class.
+        if self.decision is None or model.kind == "simplest":
+            return model.predictions.argmax(axis=1)
+        return self.decision.codes(model.predictions)
 
     @cached_property
     def said(self) -> np.ndarray:
@@ -242,8 +246,9 @@ class HeldOut:
             if np.ptp(self.y):
                 r2 = r2_interval(self.y, parts["squared"], self.groups)
             measures = {"r2": r2, "rmse": rmse, **measures}
-        elif self.decision is not None and model is self.models[0]:
-            measures["accuracy"] = accuracy_interval(self.correct.astype(float), self.groups)
+        elif self.decision is not None:
+            right = (self._decided(model) == self.codes).astype(float)
+            measures["accuracy"] = accuracy_interval(right, self.groups)
         if self.rare is not None and "auc" in measures:
             measures["average_precision"] = average_precision_interval(
                 self.codes == self.rare, model.predictions[:, self.rare], self.groups
@@ -324,7 +329,7 @@ def verdict(
         gap, loss = line.get(main), line.get("log_loss")
         if gap.high < -_SEEN or (loss.low > _SEEN and gap.value <= 0):
             return "linear is better"
-    if constant is not None and constant.get(main).low <= 0:
+    if constant is not None and constant.get(main).low <= 0 and not own.get("r2").low > 0:
         tells = constant.get("log_loss").high < 0 or own.get("auc").low > 0.5
         if tells:
             return "better" if rare else "not more often right"

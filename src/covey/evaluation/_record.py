@@ -48,7 +48,8 @@ class Sureness:
     share_sure: float = math.nan
     right_sure: float = math.nan
     right_unsure: float = math.nan
-    expected: float = math.nan  # the mean probability of what is predicted
+    expected: float = math.nan  # the mean probability of the most probable class
+    right: Interval = _UNKNOWN  # how often that is the right one
     half: float = math.nan  # half of all predictions are off by less
     nine_of_ten: float = math.nan  # nine of ten of the rows held out are off by less
     largest: float = math.nan
@@ -241,6 +242,8 @@ class Evaluation:
         By how much the measures are above those of each of the others.
     verdict : str
         In a word how it compares with simpler models.
+    rule : str
+        How it decides, if not for the most probable class.
     rare : label, optional
         The class of so few rows that it comes first.
     sureness, columns, by_class, confusion, parts, calibration, ranges, dots, thresholds
@@ -273,6 +276,7 @@ class Evaluation:
     scores: list[Score] = field(default_factory=list)
     differences: list[Score] = field(default_factory=list)
     verdict: str = "unknown"
+    rule: str = ""  # how it decides, if not for the most probable class
     rare: Label | None = None  # the class of so few rows that it comes first
     sureness: Sureness | None = None
     columns: list[Column] = field(default_factory=list)  # those that count most first

@@ -171,7 +171,8 @@ def _right(one: Evaluation) -> list[str]:
     said = f"It is right on {percent(accuracy.value)} of {_unseen(one)}{likely}."
     if constant is not None and one.verdict != "useless":
         said += f" Always saying {always} would be right on {percent(constant.main.value)}."
-    return [said, *_comparison(one)]
+    told = [f"{one.rule}, as it was told."] if one.rule else []
+    return [said, *told, *_comparison(one)]
 
 
 def _commonest(one: Evaluation) -> str:
@@ -254,7 +255,8 @@ def _comparison(one: Evaluation) -> list[str]:
         best = max(rivals, key=lambda s: _key(one, s), default=None)
         return [] if best is None else [f"For comparison, {best.name}: {_short(one, best)}."]
     main = gap.get("accuracy" if one.task == "classes" else "r2")
-    shown = f"{points(main.value)} points, likely {points(main.low)} to {points(main.high)}"
+    by = " by the most probable class" if one.rule else ""
+    shown = f"{points(main.value)} points{by}, likely {points(main.low)} to {points(main.high)}"
     if one.rare is not None and "auc" in gap.measures:
         main = gap.measures["auc"]
         shown = f"area {main.value:+.3f}, likely {main.low:+.3f} to {main.high:+.3f}"
@@ -295,29 +297,32 @@ def _sure(one: Evaluation) -> list[str]:
         alarm = one.thresholds[0]
         place, what = alarm.alarms, subject(one, one.rare)
         raised = _raised(alarm, place)
+        right = "no row has that"
+        if raised:
+            share = rough(alarm.found[place] / raised)
+            right = f"{share} of the {count(raised)} alarms are right"
         return [
-            f"An alarm is a chance of {rough(alarm.at[place])} or more of {what}: "
-            f"{rough(alarm.found[place] / max(raised, 1))} of the {count(raised)} alarms are "
-            f"right. Of all rows {rough(alarm.rows / (alarm.rows + alarm.others))} are."
+            f"An alarm is a chance of {rough(alarm.at[place])} or more of {what}: {right}. "
+            f"Of all rows {rough(alarm.rows / (alarm.rows + alarm.others))} are."
         ]
     if math.isnan(sure.right_unsure) or math.isnan(sure.right_sure):
         right = sure.right_sure if math.isnan(sure.right_unsure) else sure.right_unsure
         said = f"It is equally sure of all rows, and right on {rough(right)}."
     else:
+        what = f"on {rough(sure.right_sure)}, elsewhere on {rough(sure.right_unsure)}."
         said = (
             f"Where it is at least {rough(sure.level)} sure ({rough(sure.share_sure)} of rows) "
-            f"it is right on {rough(sure.right_sure)}, elsewhere on {rough(sure.right_unsure)}."
+            f"{'the most probable class' if one.rule else 'it'} is right {what}"
         )
-    right, expected = one.own.main if one.own else None, sure.expected
-    if right is None or not math.isfinite(right.low):
+    right, expected = sure.right, sure.expected
+    if not math.isfinite(right.low):
         return [said]
     if right.low - _CLOSE <= expected <= right.high + _CLOSE:
         return [f"{said} Its percentages can be taken at their word."]
     far = "too sure" if expected > right.value else "too modest"
-    return [
-        f"{said} Its percentages are {far}: on average it says {rough(expected)} and is right on "
-        f"{rough(right.value)}."
-    ]
+    says = "the most probable class has" if one.rule else "it says"
+    gap = f"on average {says} {rough(expected)} and is right on {rough(right.value)}"
+    return [f"{said} Its percentages are {far}: {gap}."]
 
 
 # -- what it looks at --------------------------------------------------------------------------
@@ -596,8 +601,9 @@ def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
     if not with_interval or not math.isfinite(limits.low) or limits.low == limits.high:
         return text
     if text.endswith("%"):
-        low, high = (f"{100 * limit:.1f}".replace("-0.0", "0.0") for limit in limits[1:])
-        return f"{text} ({low} to {high})"
+        # As of the value, only what is 100 % is said to be.
+        shown = (100 * limit if limit >= 1 else min(100 * limit, 99.9) for limit in limits[1:])
+        return f"{text} ({' to '.join(f'{one:.1f}'.replace('-0.0', '0.0') for one in shown)})"
     return f"{text} ({show(limits.low)} to {show(limits.high)})"
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import joblib
@@ -24,7 +24,7 @@ from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
 from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
-from covey._decisions import decided
+from covey._decisions import Decision, decided
 from covey._devices import returned, to_numpy
 from covey._state import AnyOf, OrAbsent, OrNone, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
@@ -93,6 +93,8 @@ class Flock(CallbackSupportMixin, Ensemble):
     preparation_: OrNone(Record(Preparation, "F D")) = None
     _seed: Whole(0, 2**31)
     model_: AnyOf(GatedModel, MixedModel, letters="C D F")
+    # It is read after the model, which knows the classes.
+    decision_: Where("_classifies", OrAbsent(Record(Decision))) = None
 
     calibration_: Where(
         "_classifies",
@@ -123,7 +125,6 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self._finder(self).roster
 
     def _restored(self) -> None:
-        self._target = self.model_.target
         own = isinstance(self._target, self._kind_of_target)
         refuse("model", "predicts another target.", own)
         self._finder(self).restored()
@@ -136,6 +137,10 @@ class Flock(CallbackSupportMixin, Ensemble):
     def _sizes(self) -> dict[str, int]:
         """The lengths in files that are known beforehand."""
         return {} if self._classifies else {"C": 1}
+
+    @cached_property
+    def _target(self) -> Classes | Numbers:
+        return self.model_.target
 
     @property
     def _kind_of_target(self) -> type[Classes | Numbers]:
