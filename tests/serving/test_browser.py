@@ -3,10 +3,13 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
+import covey
+from covey import FlockClassifier
 from tests.reporting.test_browser import emulate, pixels, until
-from tests.serving.conftest import NASTY, QUOTES
+from tests.serving.conftest import NASTY, QUOTES, make_table, serving
 
 
 @pytest.fixture
@@ -106,6 +109,21 @@ def test_the_answer_is_that_of_the_model(page, model):
     assert re.search(r"%: (almost certainly |very likely |likely |rather |a close call, )", said)
     shown = float(said.split()[0])
     assert shown == pytest.approx(100 * model.predict_proba(row).max(), abs=0.06)
+
+
+def test_an_answer_that_is_not_the_most_probable_class_is_called_so(browser, table, tmp_path):
+    y = np.where(make_table()[1] > 0, "ill", "well")
+    flock = FlockClassifier(effort="fast", random_state=0).fit(table, y)
+    covey.save(flock.decide(threshold={"ill": 0.0}), tmp_path / "told.covey")
+    with serving(tmp_path / "told.covey", "--port", "0") as server:
+        emulate(browser, 1280, "light")
+        browser.get(server.url + "/")
+        until(browser, lambda: text(browser, "#verdict"))
+        set_value(browser, "age", "18")
+        set_value(browser, NASTY, "-2")
+        until(browser, lambda: "not the most probable" in text(browser, "#verdict .sure"))
+        assert text(browser, "#verdict .what") == "ill"
+        assert "ill is what it was told to say" in text(browser, "#verdict .sure")
 
 
 def test_changing_a_field_changes_the_answer_and_says_what_it_was(page):

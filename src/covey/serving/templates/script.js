@@ -43,7 +43,11 @@
   function words(answer) {
     const said = [[0.99, "almost certainly "], [0.9, "very likely "], [0.75, "likely "], [0.6, "rather "]]
       .find((one) => answer.probability >= one[0]);
-    return said ? said[1] + label(answer.prediction) : `a close call, ${label(answer.prediction)} by a little`;
+    if (said) return said[1] + label(answer.prediction);
+    const most = Math.max(...Object.values(answer.probabilities));
+    return answer.probability < most
+      ? `not the most probable class; ${label(answer.prediction)} is what it was told to say`
+      : `a close call, ${label(answer.prediction)} by a little`;
   }
   function sentence(found) {
     if (!found.changes) return "No change of one or two columns to values that the model has seen does that.";
