@@ -71,6 +71,8 @@ class _PartOf:
         if flock is None:
             return self
         whole = getattr(flock, self._whole, None)
+        if whole is None:  # while a file is read the target is known by the model alone
+            whole = getattr(getattr(flock, "model_", None), "target", None)
         if not hasattr(whole, self._part):
             raise AttributeError(f"This {type(flock).__name__} has no {self._name}.")
         return getattr(whole, self._part)

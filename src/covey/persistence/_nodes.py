@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from covey._core.limits import LARGEST
-from covey._state import ABSENT, Sizes, StateError, stored_fields
+from covey._state import ABSENT, Record, Sizes, StateError, Stored, Told, stored_fields
 from covey.persistence._archive import Contents
 from covey.persistence._refusals import damaged, out_of_range
 from covey.persistence._writer import OF_THE_MACHINE
@@ -33,6 +33,15 @@ _LABEL_TYPES = {
     **{f"float{bits}": "float" for bits in (16, 32, 64)},
     "bool": "flag",
 }
+
+
+def _asks(field: tuple[str, Stored]) -> bool:
+    """Return whether a field asks the model for what it knows when all else of it is read."""
+    kind: Any = field[1]
+    while hasattr(kind, "kind"):
+        kind = kind.kind
+    parts = stored_fields(kind.cls).values() if isinstance(kind, Record) else ()
+    return any(isinstance(part, Told) for part in parts)
 
 
 class Source:
@@ -300,7 +309,7 @@ class Node:
     def fields(self, cls: type, sizes: Sizes) -> None:
         """Set the declared fields of a class on the owner of the sizes."""
         try:
-            for name, kind in stored_fields(cls).items():
+            for name, kind in sorted(stored_fields(cls).items(), key=_asks):
                 own = kind.for_(sizes.owner)
                 if own is not None:
                     value = own.read(self, name.strip("_"), sizes)
