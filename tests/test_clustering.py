@@ -314,6 +314,12 @@ def test_bad_parameters_are_named(params, message):
         ConsensusClustering(**params).fit(X)
 
 
+def test_a_column_that_is_no_number_is_named():
+    X = pd.DataFrame({"size": np.arange(9.0), "kind": pd.Categorical(list("abcabcabc"))})
+    with pytest.raises(ValueError, match="Column 'kind' of X holds neither numbers nor"):
+        ConsensusClustering(2).fit(X)
+
+
 def test_rows_shown_to_no_partition_are_warned_of():
     X, _ = blobs(3, n_rows=30)
     model = ConsensusClustering(2, n_partitions=2, max_samples=10, random_state=0)

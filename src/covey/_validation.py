@@ -272,9 +272,10 @@ def _refuse(X: Any, broken: np.ndarray, feature_names: np.ndarray | None) -> Non
         value = X[row, column]
     what = "NaN" if np.isnan(value) else "infinity"
     name = int(column) if feature_names is None else repr(feature_names[column])
+    takes = "use" if what == "NaN" else "make it a gap (NaN) and use"
     raise ValueError(
         f"X holds {what} in column {name} (row {int(row)}); impute it, drop the row or column, or "
-        "use covey.FlockClassifier (FlockRegressor), which takes gaps."
+        f"{takes} covey.FlockClassifier (FlockRegressor), which takes gaps."
     )
 
 

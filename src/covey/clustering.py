@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from covey._core.inspection import consensus as core
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_choice, check_number, fitted_alone
+from covey.tables._categories import naming_columns
 
 METHODS = ("co_association", "voting", "graph")
 LINKAGES = ("average", "single", "complete")
@@ -371,9 +372,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         check_choice(self.linkage, "linkage", LINKAGES)
         check_number(self.n_partitions, "n_partitions", low=2, whole=True)
         clusterers, parameter = self._clusterers()
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=3
-        )
+        with naming_columns(X):
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=3
+            )
         n_rows, n_columns = X.shape
         _check_n_clusters(self.n_clusters, n_rows, low=1)
         if self.n_clusters == 1:

@@ -1,5 +1,6 @@
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -200,3 +201,13 @@ def test_an_evaluation_is_shown_as_it_is(wine, product):
 def test_every_ensemble_reports_on_itself(wine, product, diabetes, mean_values):
     for model, (_, X, _, y) in ((product, wine), (mean_values, diabetes)):
         assert model.report(X, y).html == build_report(model, X, y).html
+
+
+def test_columns_that_cost_nothing_are_not_called_unread(wine, product):
+    _, X, _, y = wine
+    found = evaluate(product, X, y)
+    columns = [replace(one, share=float(not k)) for k, one in enumerate(found.columns)]
+    page = build_report(replace(found, columns=columns)).html
+    assert (
+        f"{len(columns) - 1} columns are not missed: without one of them it does as well" in page
+    )
