@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -56,7 +57,8 @@ def test_what_members_say_beyond_all_that_was_seen_is_no_answer_of_theirs(is_far
     (record,) = flock.explain(X[:1])
     says = [one["prediction"] for one in record["members"]]
     assert min(says) < max(says)
-    flock.y_range_ = np.array([min(says), np.median(says) if is_far else max(says)])
+    within = np.array([min(says), np.median(says) if is_far else max(says)])
+    flock.model_ = replace(flock.model_, target=replace(flock.model_.target, range=within))
     (record,) = found = flock.explain(X[:1])
     assert record["cancelling"] == is_far
     for text in (str(found).splitlines()[-1], row_card(flock, X[:1]).asked):
