@@ -791,8 +791,7 @@ class Parameter:
 def declared(cls: type) -> dict[str, Any]:
     """Return all declarations of a class, those of its base classes first.
 
-    What a base class declares, and this one computes, is none; what both declare, and may be
-    missing, comes where this one does.
+    What a base class declares, and this one computes, is none.
     """
     found: dict[str, Any] = {}
     for one in reversed(cls.__mro__):
@@ -806,8 +805,6 @@ def declared(cls: type) -> dict[str, Any]:
             kind = eval(said, names) if isinstance(said, str) and "(" in said else said
             for each in (kind, *getattr(kind, "__metadata__", ())):
                 if isinstance(each, Stored | Parameter):
-                    if name in vars(one):
-                        found.pop(name, None)
                     found[name] = each
     return found
 

@@ -24,7 +24,7 @@ from covey._checkpoint import Journal
 from covey._core.algorithm1.settings import DivergedError
 from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
-from covey._decisions import Decision, decided
+from covey._decisions import decided
 from covey._devices import returned, to_numpy
 from covey._state import AnyOf, OrAbsent, OrNone, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
@@ -71,8 +71,6 @@ class _PartOf:
         if flock is None:
             return self
         whole = getattr(flock, self._whole, None)
-        if whole is None:  # while a file is read the target is known by the model alone
-            whole = getattr(getattr(flock, "model_", None), "target", None)
         if not hasattr(whole, self._part):
             raise AttributeError(f"This {type(flock).__name__} has no {self._name}.")
         return getattr(whole, self._part)
@@ -95,9 +93,6 @@ class Flock(CallbackSupportMixin, Ensemble):
     preparation_: OrNone(Record(Preparation, "F D")) = None
     _seed: Whole(0, 2**31)
     model_: AnyOf(GatedModel, MixedModel, letters="C D F")
-    # It is read after the model, which knows the classes.
-    decision_: Where("_classifies", OrAbsent(Record(Decision))) = None
-
     calibration_: Where(
         "_classifies",
         OrAbsent(Record(SetCalibration, "C")),
