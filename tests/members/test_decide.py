@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -271,3 +271,11 @@ def test_a_decision_is_told_in_numbers_and_labels_as_people_write_them():
     costs = asked_decision(np.array([0, 1]), costs={1: 20_000})
     costs = replace(costs, cost=Interval(2648.0, 0, 1), cost_without=Interval(12_600.0, 0, 1))
     assert "costs 2,650 on average, and 12,600 if" in costs.sentence()
+
+
+def test_a_calibrated_ensemble_that_was_told_is_read_again(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    flock = SubsetEnsembleClassifier(2, random_state=0).fit(X, y).calibrate(X, y)
+    flock.decide(threshold={1: 0.2})
+    covey.save(flock, tmp_path / "model.covey")
+    assert covey.load(tmp_path / "model.covey").decision_ == flock.decision_
