@@ -110,8 +110,9 @@ BACK = re.compile(r'(href="[^"#]*api/)(covey[\w.]*)(\.html)#(covey[\w.]*)"')
 def _back(match: re.Match) -> str:
     page, place = match[2], match[4]
     name = page.rpartition(".")[2]
-    # As a whole word: `fuse` is not the beginning of `fusers`.
-    after = re.split(rf"\.{re.escape(name)}\b", place, maxsplit=1)[-1]
+    # A whole word: `fuse` is not the beginning of `fusers`. What it returns is on its page, too.
+    after = re.search(rf"\.{re.escape(name)}\b(.*)", place)
+    after = after[1] if after else ""
     return f'{match[1]}{page}{match[3]}#{page}{after}"'
 
 

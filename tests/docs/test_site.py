@@ -124,6 +124,7 @@ def test_pages_of_source_code_lead_back_to_where_names_are_documented():
         "api/covey.fusers.Max.html#covey.Max": "api/covey.fusers.Max.html#covey.fusers.Max",
         "api/covey.Gate.html#covey.Gate": "api/covey.Gate.html#covey.Gate",
         "api/covey.fuse.html#covey.fusers.fuse": "api/covey.fuse.html#covey.fuse",
+        "api/covey.fuse.html#covey.fusers.Fused": "api/covey.fuse.html#covey.fuse",
     }.items():
         assert BACK.sub(_back, f'href="../{wrong}"') == f'href="../{right}"'
 
