@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,8 +60,8 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     array([[0.8, 0.2]])
     """
 
-    n_members_: Whole(1, letter="K")
-    classes_: Labels("C")
+    n_members_: Annotated[int, Whole(1, letter="K")]
+    classes_: Annotated[np.ndarray, Labels("C")]
 
     learns: bool = False
     needs_X: bool = False

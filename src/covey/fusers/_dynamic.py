@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -351,23 +351,33 @@ class DynamicSelection(Fuser):
     array([0, 2, 2])
     """
 
-    meta_classifier: stored.Parameter(BaseEstimator)
-    right_: stored.Flags("N K", fewest=1)
-    available_: stored.OrNone(stored.Flags("N K"))
-    squared_errors_: stored.OrNone(stored.Array("N K", low=0))
-    squared_errors_of_mean_: stored.OrNone(stored.Array("N", low=0))
-    truth_: stored.Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))
-    worth_: stored.Where("_has_worth", stored.Array("N K", -FAR, FAR))
-    _known_labels: stored.Where("_has_likeness", stored.Index("N K", "C"))
-    _known_profiles: stored.Where("needs_all_members", stored.Array("N W", -FAR, FAR))
-    _scaler: stored.Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
-    _points: stored.Where("_has_points", stored.Matrix("N D", FAR))
-    centers_: stored.Where("_has_clusters", stored.Array("L D", -FAR, FAR, fewest=1))
-    competence_: stored.Where("_has_clusters", stored.Array("L K", 0.0, 2.0))
-    _n_nearest: stored.Where("_has_judge", stored.Whole(1, "N"))
-    _n_alike: stored.Where("_has_judge", stored.Whole(1, "N"))
-    _all_alike: stored.Where("_has_judge", stored.Flag())
-    _judge: stored.Where("_judges", stored.Model())
+    meta_classifier: Annotated[Any, stored.Parameter(BaseEstimator)]
+    right_: Annotated[np.ndarray, stored.Flags("N K", fewest=1)]
+    available_: Annotated[np.ndarray | None, stored.Flags("N K")]
+    squared_errors_: Annotated[np.ndarray | None, stored.Array("N K", low=0)]
+    squared_errors_of_mean_: Annotated[np.ndarray | None, stored.Array("N", low=0)]
+    truth_: Annotated[
+        np.ndarray, stored.Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))
+    ]
+    worth_: Annotated[np.ndarray, stored.Where("_has_worth", stored.Array("N K", -FAR, FAR))]
+    _known_labels: Annotated[np.ndarray, stored.Where("_has_likeness", stored.Index("N K", "C"))]
+    _known_profiles: Annotated[
+        np.ndarray, stored.Where("needs_all_members", stored.Array("N W", -FAR, FAR))
+    ]
+    _scaler: Annotated[
+        StandardScaler | None, stored.Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
+    ]
+    _points: Annotated[np.ndarray, stored.Where("_has_points", stored.Matrix("N D", FAR))]
+    centers_: Annotated[
+        np.ndarray, stored.Where("_has_clusters", stored.Array("L D", -FAR, FAR, fewest=1))
+    ]
+    competence_: Annotated[
+        np.ndarray, stored.Where("_has_clusters", stored.Array("L K", 0.0, 2.0))
+    ]
+    _n_nearest: Annotated[int, stored.Where("_has_judge", stored.Whole(1, "N"))]
+    _n_alike: Annotated[int, stored.Where("_has_judge", stored.Whole(1, "N"))]
+    _all_alike: Annotated[bool, stored.Where("_has_judge", stored.Flag())]
+    _judge: Annotated[BaseEstimator, stored.Where("_judges", stored.Model())]
 
     learns = True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -293,7 +293,7 @@ class SingleBest(Fuser, name="single_best"):
            [0.3, 0.7]])
     """
 
-    best_: Index("", "K")
+    best_: Annotated[int, Index("", "K")]
 
     learns = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +29,7 @@ from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._folds import make_folds, penalty_folds
-from covey._state import Array, Flag, Number, OrNone, Record, Whole, refuse
+from covey._state import Array, Flag, Number, Record, Whole, refuse
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_available
 from covey.fusers._predictions import Predictions
@@ -62,12 +62,13 @@ class GateFeatures:
     (array([2.]), 2)
     """
 
-    quadratic: Flag()
-    mean: Array("D")
-    scale: Array("D", low=1e-200, infinite=True)  # a constant column is divided by infinity
+    quadratic: Annotated[bool, Flag()]
+    mean: Annotated[np.ndarray, Array("D")]
+    # A constant column is divided by infinity.
+    scale: Annotated[np.ndarray, Array("D", low=1e-200, infinite=True)]
     # What sparse features need: the moments of their `squares`.
-    square_mean: OrNone(Array("D")) = None
-    square_scale: OrNone(Array("D", low=1e-200, infinite=True)) = None
+    square_mean: Annotated[np.ndarray | None, Array("D")] = None
+    square_scale: Annotated[np.ndarray | None, Array("D", low=1e-200, infinite=True)] = None
 
     @classmethod
     def standardized(cls, quadratic: bool, mean: np.ndarray, deviation: np.ndarray) -> Self:
@@ -235,11 +236,11 @@ class Gate(Fuser, name="gate"):
     True
     """
 
-    _sees: Record(GateFeatures)
-    alpha_: Number(low=0)
-    coef_: Array("K W")
-    intercept_: Array("K")
-    n_iter_: Whole()
+    _sees: Annotated[GateFeatures, Record(GateFeatures)]
+    alpha_: Annotated[float, Number(low=0)]
+    coef_: Annotated[np.ndarray, Array("K W")]
+    intercept_: Annotated[np.ndarray, Array("K")]
+    n_iter_: Annotated[int, Whole()]
 
     learns = True
     needs_X = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from covey._core.limits import SQUARABLE
 from covey._core.search.selection import greedy_mean, greedy_selection, greedy_weights
 from covey._models import classifies, fit_with, parameters_of_rows, regresses, weight_parameters
 from covey._scoring import known_score, make_scorer
-from covey._state import Array, ListOf, Model, OneOf, OrNone, Parameter, Record, refuse
+from covey._state import Array, ListOf, Model, OneOf, Parameter, Record, refuse
 from covey._validation import check_choice, check_number
 from covey.fusers._base import (
     Fuser,
@@ -38,7 +38,7 @@ from covey.fusers._predictions import Predictions, align_classes, encode_labels
 class _StackedFuser(Fuser):
     """A weighted sum of members; a subclass writes ``_learn``."""
 
-    weights_: Array("K")
+    weights_: Annotated[np.ndarray, Array("K")]
 
     learns = True
     kinds = ("probability", "label")
@@ -327,12 +327,12 @@ class Stacking(Fuser, name="stacking"):
     array([0.1, 0.9])
     """
 
-    final_estimator: Parameter(BaseEstimator)
-    outputs_: ListOf(OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS), "K")
-    _ranks: OrNone(ListOf(Record(KnownNumbers), "K"))
-    means_: Array("K W")
-    final_estimator_: Model()
-    _coefficients: OrNone(Array("S Z"))
+    final_estimator: Annotated[Any, Parameter(BaseEstimator)]
+    outputs_: Annotated[list[str], ListOf(OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS), "K")]
+    _ranks: Annotated[list[KnownNumbers] | None, ListOf(Record(KnownNumbers), "K")]
+    means_: Annotated[np.ndarray, Array("K W")]
+    final_estimator_: Annotated[BaseEstimator, Model()]
+    _coefficients: Annotated[np.ndarray | None, Array("S Z")]
 
     learns = True
 
@@ -620,8 +620,8 @@ VALUE_OUTPUTS = ("values", "ranks")
 class KnownNumbers:
     """The predictions of a member in order, and the weight below each of them and in all."""
 
-    known: Array("N", fewest=1)
-    below: Array("N+1", low=0)
+    known: Annotated[np.ndarray, Array("N", fewest=1)]
+    below: Annotated[np.ndarray, Array("N+1", low=0)]
 
     def _restored(self) -> None:
         refuse("known", "does not ascend.", (np.diff(self.known) >= 0).all())

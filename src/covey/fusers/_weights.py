@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,7 +57,7 @@ class WeightedFuser(Fuser):
     array([[0.725, 0.275]])
     """
 
-    weights_: Where("learns", Array("K", low=0))
+    weights_: Annotated[np.ndarray, Where("learns", Array("K", low=0))]
 
     # Whether members that agree with the decision made it, by their votes.
     _by_votes = False
@@ -350,7 +350,7 @@ class StaticSelection(Fuser, name="static_selection"):
     array([0.5, 0. , 0.5, 0. ])
     """
 
-    weights_: Array("K")
+    weights_: Annotated[np.ndarray, Array("K")]
 
     learns = True
     kinds = ("label", "probability")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,11 +38,11 @@ _METHODS = {
 class _Fusion(TransformerMixin, Ensemble):
     """What both share: how members are fitted, and how the fuser learns from them."""
 
-    estimators: Parameter(members=True)
-    fuser: Parameter(Fuser)
-    named_estimators_: Named("E", make=Bunch, dropped="drop")
-    kind_: OneOf("probability", "score", "label", "value")
-    fuser_: Model(Fuser)
+    estimators: Annotated[list, Parameter(members=True)]
+    fuser: Annotated[str | Fuser, Parameter(Fuser)]
+    named_estimators_: Annotated[Bunch, Named("E", make=Bunch, dropped="drop")]
+    kind_: Annotated[str, OneOf("probability", "score", "label", "value")]
+    fuser_: Annotated[Fuser, Model(Fuser)]
 
     # What is given to fit is requested by parts; this estimator has no request of its own.
     __metadata_request__fit = dict.fromkeys(("sample_weight", "groups", "unseen"), UNUSED)

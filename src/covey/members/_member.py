@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits, log_softmax
-from covey._state import Array, Flags, Labels, Number, OrNone, Record, Texts, names_array, refuse
+from covey._state import Array, Flags, Labels, Number, Record, Texts, names_array, refuse
 from covey.tables._checked import checked_codes
 from covey.tables._preparation import Preparation
 
@@ -19,11 +19,11 @@ from covey.tables._preparation import Preparation
 class _Member(BaseEstimator):
     """What both kinds of members share; a subclass has ``coef_`` and ``intercept_``."""
 
-    preparation: OrNone(Record(Preparation, "F D"))
-    basis: OrNone(Record(Basis, "D P"))
-    scale: OrNone(Array("P", low=0))
-    support: OrNone(Flags("F"))
-    feature_names: OrNone(Texts("F", make=names_array))
+    preparation: Annotated[Preparation | None, Record(Preparation, "F D")]
+    basis: Annotated[Basis | None, Record(Basis, "D P")]
+    scale: Annotated[np.ndarray | None, Array("P", low=0)]
+    support: Annotated[np.ndarray | None, Flags("F")]
+    feature_names: Annotated[np.ndarray | None, Texts("F", make=names_array)]
 
     def _restored(self) -> None:
         # Both see that coefficients and intercepts belong together.
@@ -166,9 +166,9 @@ class LinearMember(ClassifierMixin, _Member):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    coef: Array("R P")
-    intercept: Array("R")
-    classes: Labels("C", 2)
+    coef: Annotated[np.ndarray, Array("R P")]
+    intercept: Annotated[np.ndarray, Array("R")]
+    classes: Annotated[np.ndarray, Labels("C", 2)]
 
     def __init__(
         self,
@@ -292,8 +292,8 @@ class LinearRegressionMember(RegressorMixin, _Member):
     1 + 0.5 x0 - 2 x2
     """
 
-    coef: Array("P")
-    intercept: Number()
+    coef: Annotated[np.ndarray, Array("P")]
+    intercept: Annotated[float, Number()]
 
     @property
     def coef_(self) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
@@ -30,7 +30,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._models import classifies, regresses
-from covey._state import Index, Labels, Model, OrAbsent, Texts, Whole, names_array, refuse
+from covey._state import FEATURE_NAMES, Index, Labels, Model, Whole, refuse
 
 _FORESTS = (
     RandomForestClassifier,
@@ -211,10 +211,10 @@ def _own_model(member: Any, columns: np.ndarray, ensemble: Any) -> Any:
 class BaggedRegressor(RegressorMixin, BaseEstimator):
     """A fitted regressor of a bagging ensemble, which takes its ``columns`` out of the whole X."""
 
-    n_features_in_: Whole(1, 1 << 31, letter="F")
-    feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
-    estimator: Model()
-    columns: Index("W", "F")
+    n_features_in_: Annotated[int, Whole(1, 1 << 31, letter="F")]
+    feature_names_in_: Annotated[np.ndarray, FEATURE_NAMES]
+    estimator: Annotated[BaseEstimator, Model()]
+    columns: Annotated[np.ndarray, Index("W", "F")]
 
     _accepts = staticmethod(regresses)
 
@@ -254,7 +254,7 @@ class BaggedClassifier(ClassifierMixin, BaggedRegressor):
     It takes its columns out of the whole X, like a `BaggedRegressor`.
     """
 
-    classes: Labels("C")
+    classes: Annotated[np.ndarray, Labels("C")]
 
     _accepts = staticmethod(classifies)
 

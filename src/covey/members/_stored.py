@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from covey.fusers import Fuser, Predictions
 class OfTable:
     """What all fitted models keep of their table."""
 
-    n_features_in_: stored.Whole(1, 1 << 31, letter="F")
-    feature_names_in_: stored.OrAbsent(stored.Texts("F", different=True, make=stored.names_array))
+    n_features_in_: Annotated[int, stored.Whole(1, 1 << 31, letter="F")]
+    feature_names_in_: Annotated[np.ndarray, stored.FEATURE_NAMES]
 
 
 _WHEN_TRIED = (ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
