@@ -128,7 +128,7 @@ class Decision:
     def codes(self, probabilities: np.ndarray) -> np.ndarray:
         """The position of the class that is predicted, (n,)."""
         scores = self.scores(probabilities)
-        if self.threshold is None:
+        if self.code is None or self.threshold is None:
             return scores.argmax(axis=1)
         is_class = scores[:, self.code] >= 0
         scores[:, self.code] = -np.inf
@@ -144,8 +144,8 @@ class Decision:
     def sentence(self) -> str:
         """What is decided, and what it does on rows held out, for people."""
         label, said = quoted(self.label), self.rule()
-        if self.alarms is not None and self.alarms.found is not None:
-            one = self.alarms
+        one = self.alarms
+        if one is not None and one.found is not None:
             said += (
                 f": of {one.n_rows:,.0f} rows held out {one.n_alarms:,.0f} are called so, which "
                 f"finds {_between(one.found)} of the {one.n_class:,.0f} rows of {label}"

@@ -808,11 +808,12 @@ def declared(cls: type) -> dict[str, Any]:
         for name, said in inspect.get_annotations(one).items():
             # Others may name what is imported for type checkers alone.
             type_ = eval(said, names) if str(said).startswith("Annotated[") else said
+            none = NoneType in get_args(getattr(type_, "__origin__", None))
             for kind in getattr(type_, "__metadata__", ()):
+                if none and isinstance(kind, Stored) and not isinstance(kind, OrNone | Where):
+                    kind = OrNone(kind)
                 if isinstance(kind, Stored | Parameter):
-                    says = isinstance(kind, OrNone | Where | Parameter)
-                    none = not says and NoneType in get_args(type_.__origin__)
-                    found[name] = OrNone(kind) if none else kind
+                    found[name] = kind
     return found
 
 

@@ -19,6 +19,7 @@ from covey._core.gating.gate import (
     GatedRows,
     Groups,
     Parts,
+    Pool,
     ValueLikelihood,
     best_penalty,
     penalties,
@@ -249,7 +250,7 @@ class Gate(Fuser, name="gate"):
 
     def __init__(
         self,
-        pool: str = "linear",
+        pool: Pool = "linear",
         features: str = "linear",
         alpha: float | None = None,
         cv: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,

@@ -12,7 +12,7 @@ import numpy as np
 
 def column_positions(
     columns: Any, parameter: str, n_features: int, feature_names: np.ndarray | None
-) -> np.ndarray:
+) -> list[int]:
     """Positions of columns that a user gave by name or number as the named parameter."""
     if isinstance(columns, str | Integral):
         columns = [columns]
