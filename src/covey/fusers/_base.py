@@ -63,6 +63,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     n_members_: Annotated[int, Whole(1, letter="K")]
     classes_: Annotated[np.ndarray, Labels("C")]
 
+    # A subclass may make properties of them.
     learns: bool = False
     needs_X: bool = False
     needs_all_members: bool = False
@@ -74,7 +75,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__fit = {"sample_weight": True}  # noqa: RUF012
 
     # How many of the members' numbers are worked on at once: about what a cache holds.
-    _block_size = 1 << 16
+    _block_size: int = 1 << 16
 
     @property
     def title(self) -> str:
@@ -221,7 +222,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         rows = max(1, self._block_size // P.row_size)
         if P.n_samples <= rows:
             return self._fill_unavailable(function(P, X, codes), P, over)
-        whole = None
+        whole = np.empty((P.n_samples, 0))
         for start in range(0, P.n_samples, rows):
             block = slice(start, start + rows)
             part = function(
@@ -229,7 +230,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                 X[block] if self.needs_X else None,
                 None if codes is None else codes[block],
             )
-            if whole is None:
+            if not start:
                 whole = np.empty((P.n_samples, part.shape[1]))
             whole[block] = part
         return self._fill_unavailable(whole, P, over)

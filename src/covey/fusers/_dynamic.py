@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Integral
 from typing import Annotated, Any
 
 import numpy as np
@@ -82,9 +81,7 @@ def _reach(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.
     return oracle_reach(fuser.right_, region, fuser.available_)
 
 
-def _accurate_and_diverse(
-    fuser: Any, P: Predictions, region: np.ndarray, distance: Any
-) -> np.ndarray:
+def _accurate_and_diverse(fuser: Any, P: Any, region: np.ndarray, distance: Any) -> np.ndarray:
     """Accuracy of the members of fewest common failures among the most accurate; 0 of others."""
     accuracy = local_mean(fuser.right_, region, available=fuser.available_)
     n_members = accuracy.shape[1]
@@ -428,7 +425,7 @@ class DynamicSelection(Fuser):
             return "whose metric or scale is none that files hold"
         for name in ("n_neighbors", "n_profiles"):
             value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool) and value > 0
+            whole = isinstance(value, int | np.integer) and value is not True and value > 0
             if value is not None and not (whole and name in self._row.options):
                 return f"whose {name} is no whole number above 0"
         return None
@@ -440,25 +437,6 @@ class DynamicSelection(Fuser):
     _has_clusters = property(lambda self: self._row.space == "clusters")
     _has_judge = property(lambda self: self._row.measure is learnt)
     _judges = property(lambda self: self._has_judge and not self._all_alike)
-
-    @property
-    def _judge(self) -> Any:
-        """The classifier of "meta_des" that has been fitted."""
-        return self.meta_classifier_ if self.meta_classifier else self.meta_classifier_[-1]
-
-    @_judge.setter
-    def _judge(self, judge: Any) -> None:
-        width = 2 * self._n_nearest + 1 + self._n_alike + 1
-        fits = hasattr(judge, "predict_proba") and getattr(judge, "n_features_in_", 0) == width
-        fits = fits and getattr(judge, "classes_", np.empty(0)).tolist() == [False, True]
-        refuse("judge", "does not fit the evidence.", fits)
-        self.meta_classifier_ = judge
-        if self.meta_classifier is None:
-            refuse("judge", "is none by default.", isinstance(judge, MultinomialNB))
-            self.meta_classifier_ = default_meta()
-            (_, levels), (name, _) = self.meta_classifier_.steps
-            levels.n_features_in_ = width
-            self.meta_classifier_.steps[-1] = (name, judge)
 
     def _restored(self) -> None:
         known = self.squared_errors_of_mean_ is not None
@@ -487,8 +465,19 @@ class DynamicSelection(Fuser):
         if self._has_judge:
             fits = self._n_nearest <= self._n_near() and self._n_alike <= self._n_profiles()
             refuse("n_nearest", "is more than are looked up.", fits)
-            if self._all_alike:
-                self.meta_classifier_ = self.meta_classifier or default_meta()
+            self.meta_classifier_ = self.meta_classifier or default_meta()
+        if self._judges:
+            judge, width = self._judge, 2 * self._n_nearest + 1 + self._n_alike + 1
+            fits = hasattr(judge, "predict_proba") and getattr(judge, "n_features_in_", 0) == width
+            fits = fits and getattr(judge, "classes_", np.empty(0)).tolist() == [False, True]
+            refuse("judge", "does not fit the evidence.", fits)
+            if self.meta_classifier is None:
+                refuse("judge", "is none by default.", isinstance(judge, MultinomialNB))
+                (_, levels), (name, _) = self.meta_classifier_.steps
+                levels.n_features_in_ = width
+                self.meta_classifier_.steps[-1] = (name, judge)
+            else:
+                self.meta_classifier_ = judge
 
     # -- the row of the table -----------------------------------------------------------------
 
@@ -502,12 +491,12 @@ class DynamicSelection(Fuser):
         return f"DynamicSelection({self.method!r})"
 
     @property
-    def needs_X(self) -> bool:
+    def needs_X(self) -> bool:  # type: ignore[override]
         """Whether neighbors are looked up by features."""
         return self._row.space != "profiles"
 
     @property
-    def needs_all_members(self) -> bool:
+    def needs_all_members(self) -> bool:  # type: ignore[override]
         """Whether predictions of all members are compared."""
         return self._n_profiles() > 0
 
@@ -516,7 +505,7 @@ class DynamicSelection(Fuser):
         return self._row.take is _take_best
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
         """Votes, or probabilities: what is fused, the preferred kind first."""
         fuses = self._row.fuses
         soft = self._takes_one or self.voting == "soft"
@@ -746,7 +735,8 @@ def _learn_when_right(fuser: DynamicSelection, P: Predictions) -> None:
     right = fuser.right_.ravel()[known]
     fuser._all_alike = right.all() or not right.any()
     if not fuser._all_alike:
-        fuser.meta_classifier_.fit(_evidence(fuser, P, near, similar)[known], right)
+        fitted = fuser.meta_classifier_.fit(_evidence(fuser, P, near, similar)[known], right)
+        fuser._judge = fitted[-1] if by_default else fitted
 
 
 def _evidence(

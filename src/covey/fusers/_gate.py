@@ -117,7 +117,7 @@ class GateFeatures:
         if hasattr(X, "tocsr"):
             X = X.tocsc()
             blocks = [Design(X, self.mean[None], self.scale[None])]
-            if self.quadratic:
+            if self.square_mean is not None and self.square_scale is not None:
                 moments = self.square_mean[None], self.square_scale[None]
                 blocks.append(Design(self.squares(X), *moments))
             return blocks
@@ -478,7 +478,7 @@ class GatedGroups(Fuser):
     coef: np.ndarray
     intercept: np.ndarray
     sizes: Sequence[int]
-    pools: Sequence[str]
+    pools: Sequence[Pool]
     weights: np.ndarray
     classes: np.ndarray | None
 
@@ -493,17 +493,17 @@ class GatedGroups(Fuser):
         return cls(*gates, flock.sizes, flock.pools, flock.weights, classes)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
         """Which kinds of `Predictions` it takes."""
         return ("probability",) if self.classes is not None else ("value",)
 
     @property
-    def n_members_(self) -> int:
+    def n_members_(self) -> int:  # type: ignore[override]
         """How many members it fuses."""
         return len(self.coef)
 
     @property
-    def classes_(self) -> np.ndarray:
+    def classes_(self) -> np.ndarray:  # type: ignore[override]
         """The classes that they predict; a single one stands for numbers."""
         return np.arange(1) if self.classes is None else self.classes
 

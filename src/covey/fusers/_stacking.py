@@ -41,7 +41,7 @@ class _StackedFuser(Fuser):
     weights_: Annotated[np.ndarray, Array("K")]
 
     learns = True
-    kinds = ("probability", "label")
+    kinds: tuple[str, ...] = ("probability", "label")
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         values, known = P.values, np.ones(P.n_members, dtype=bool)
@@ -226,8 +226,8 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         if self.scoring is not None:
             truth, classes = self._labels[codes], self._labels
             return self._best_scored(values.swapaxes(0, 1), truth, classes, weight)
-        how = {"n_picks": self.n_picks, "replace": bool(self.replace)}
-        return greedy_selection(_of_true_class(values, codes).T, weight, **how)
+        of_true = _of_true_class(values, codes).T
+        return greedy_selection(of_true, weight, n_picks=self.n_picks, replace=bool(self.replace))
 
     def _learn_values(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         every = values[:, :, 0].T
@@ -374,7 +374,7 @@ class Stacking(Fuser, name="stacking"):
         **fit_params
             Passed to the ``fit`` of the model.
         """
-        return self._fit_checked(P, y, X, sample_weight, fit_params=fit_params)
+        return self._fit_checked(P, y, X, sample_weight, **fit_params)
 
     def get_metadata_routing(self) -> MetadataRequest | MetadataRouter:
         """Return what the ``fit`` of the model requests; the default model requests weights.
@@ -390,23 +390,24 @@ class Stacking(Fuser, name="stacking"):
         return request
 
     @property
-    def needs_X(self) -> bool:
+    def needs_X(self) -> bool:  # type: ignore[override]
         """Whether the model sees the features too."""
         return bool(self.passthrough)
 
     @property
-    def keeps_certainty(self) -> bool:
+    def keeps_certainty(self) -> bool:  # type: ignore[override]
         """Whether certainty of all members stands, whatever the model predicts."""
         return bool(self.keep_certainty)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
         """The kinds of predictions that can be encoded as wanted."""
         if isinstance(self.outputs, Mapping):
-            wanted = [None, *self.outputs.values()]
+            wanted: Sequence[str | None] = [None, *self.outputs.values()]
+        elif isinstance(self.outputs, list | tuple):
+            wanted = self.outputs or [None]
         else:
-            several = isinstance(self.outputs, list | tuple)
-            wanted = (self.outputs or [None]) if several else [self.outputs]
+            wanted = [self.outputs]
         given = [
             DEFAULT_KINDS if one is None else KINDS_FOR[check_choice(one, "outputs", KINDS_FOR)]
             for one in wanted
@@ -457,7 +458,7 @@ class Stacking(Fuser, name="stacking"):
         codes: np.ndarray,
         X: Any,
         sample_weight: np.ndarray,
-        fit_params: Mapping[str, Any],
+        **fit_params: Any,
     ) -> None:
         if P.kind != "value" and len(np.unique(codes[sample_weight > 0])) < 2:
             raise ValueError("Stacking needs samples of at least 2 classes to learn from.")
@@ -547,7 +548,8 @@ def linear_coefficients(model: Any, Z: Any) -> np.ndarray | None:
     """
     coefficients = getattr(model, "coef_", None)
     score = getattr(model, "decision_function", None) or getattr(model, "predict", None)
-    if coefficients is None or callable(coefficients) or not hasattr(model, "intercept_"):
+    is_linear = hasattr(model, "intercept_") and not callable(coefficients)
+    if score is None or coefficients is None or not is_linear:
         return None
     if hasattr(coefficients, "toarray"):
         coefficients = coefficients.toarray()
