@@ -96,7 +96,7 @@ class Categories:
         """The codes (n_rows, 1) of text, None or blank where it is missing."""
         words = category_words(values)
         if set(self.known) == set(_FLAGS.values()):
-            words = [_FLAGS.get(word, word) for word in words]
+            words = [word and _FLAGS.get(word, word) for word in words]
         found = places(words, (*self.known, None)).astype(np.float64)
         return np.where(found == len(self.known), np.nan, found)[:, None]
 

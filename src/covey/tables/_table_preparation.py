@@ -168,9 +168,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 f"{self._width} features as input."
             )
         table = table_for(self, table)
-        return self._named(
-            self.preparation_.transform(self.preparation_.reading.read(table)), table
-        )
+        reading = self.preparation_.reading
+        assert reading is not None
+        return self._named(self.preparation_.transform(reading.read(table)), table)
 
     def _named(self, numbers: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
         import pandas as pd
