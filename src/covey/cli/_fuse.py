@@ -27,6 +27,18 @@ EXAMPLE = (
 )
 
 
+_RULE = options.option(
+    "mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
+    "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
+    "fused by mean, median or trimmed_mean, or with --truth by linear_stacking."
+)
+_IDENTIFIER = options.option(
+    "Align rows by this column, not by position.", "--id", metavar="COLUMN"
+)
+_TRUTH = options.option("A table with the true values.", metavar="FILE")
+_TARGET = options.option("The column of the true values.", metavar="COLUMN")
+
+
 def fuse(
     predictions: Annotated[
         list[str],
@@ -35,17 +47,10 @@ def fuse(
             help="Predictions: one column a class, or a column 'prediction' of labels or numbers.",
         ),
     ],
-    rule: options.option(
-        str,
-        "mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
-        "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
-        "fused by mean, median or trimmed_mean, or with --truth by linear_stacking.",
-    ) = "mean",
-    identifier: options.option(
-        str | None, "Align rows by this column, not by position.", "--id", metavar="COLUMN"
-    ) = None,
-    truth: options.option(str | None, "A table with the true values.", metavar="FILE") = None,
-    target: options.option(str | None, "The column of the true values.", metavar="COLUMN") = None,
+    rule: Annotated[str, _RULE] = "mean",
+    identifier: Annotated[str | None, _IDENTIFIER] = None,
+    truth: Annotated[str | None, _TRUTH] = None,
+    target: Annotated[str | None, _TARGET] = None,
     task: options.Task = "auto",
     out: options.Out = None,
     raw: options.Raw = False,
@@ -76,7 +81,7 @@ def fuse(
     made = {} if identifier is None else {identifier: _whole(frames[0].index)}
     found = [_predicted(*one) for one in zip(frames, predictions, strict=False)]
     numbers, known = _are_numbers(found, task), None
-    if truth is not None:
+    if truth is not None and target is not None:
         check_column(frames[-1], target, "--target")
         known = (_known_numbers if numbers else _labels)(frames[-1][target], truth)
     if numbers:
@@ -84,8 +89,8 @@ def fuse(
     else:
         classes, values = _as_probabilities(found, predictions, known)
     fused, judged, learned = _fused(rule, values, classes, known)
-    made["prediction"] = fused[:, 0] if numbers else classes[fused.argmax(axis=1)]
-    for code, label in enumerate([] if numbers else classes):
+    made["prediction"] = fused[:, 0] if classes is None else classes[fused.argmax(axis=1)]
+    for code, label in enumerate(() if classes is None else classes):
         made[f"{_PROBABILITY}{label}"] = fused[:, code]
     frame = pd.DataFrame(made)
     if out or not as_json:
@@ -112,7 +117,7 @@ def fuse(
 
 
 def _aligned(
-    paths: list[str], identifier: str | None, labels: Collection[str]
+    paths: list[str], identifier: str | None, labels: Collection[str | None]
 ) -> list[pd.DataFrame]:
     """Return the files as frames of the same rows in the same order, indexed by their ids."""
     first, *rest = [_read(path, identifier, labels) for path in paths]
@@ -135,7 +140,7 @@ def _aligned(
     return frames
 
 
-def _read(path: str, identifier: str | None, labels: Collection[str]) -> pd.DataFrame:
+def _read(path: str, identifier: str | None, labels: Collection[str | None]) -> pd.DataFrame:
     """Read a file, with its ids as index where rows are aligned by them."""
     from covey.cli._problem import check_column
     from covey.cli._reading import read_table
