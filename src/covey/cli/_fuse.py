@@ -77,7 +77,8 @@ def fuse(
         raise CommandError(
             "give --truth and --target together: a file, and its column of true values."
         )
-    frames = _aligned(paths, identifier, [*_LABEL_COLUMNS, target])
+    labels = [*_LABEL_COLUMNS, *([] if target is None else [target])]
+    frames = _aligned(paths, identifier, labels)
     made = {} if identifier is None else {identifier: _whole(frames[0].index)}
     found = [_predicted(*one) for one in zip(frames, predictions, strict=False)]
     numbers, known = _are_numbers(found, task), None
@@ -117,7 +118,7 @@ def fuse(
 
 
 def _aligned(
-    paths: list[str], identifier: str | None, labels: Collection[str | None]
+    paths: list[str], identifier: str | None, labels: Collection[str]
 ) -> list[pd.DataFrame]:
     """Return the files as frames of the same rows in the same order, indexed by their ids."""
     first, *rest = [_read(path, identifier, labels) for path in paths]
@@ -140,7 +141,7 @@ def _aligned(
     return frames
 
 
-def _read(path: str, identifier: str | None, labels: Collection[str | None]) -> pd.DataFrame:
+def _read(path: str, identifier: str | None, labels: Collection[str]) -> pd.DataFrame:
     """Read a file, with its ids as index where rows are aligned by them."""
     from covey.cli._problem import check_column
     from covey.cli._reading import read_table
