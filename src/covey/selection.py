@@ -378,7 +378,6 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         else:
             rows = InMemoryRows(X, y, weight, None, numeric=True, device=HostDevice())
             recipe._target = recipe._kind_of_target.learnt(recipe, rows, continued=False)
-            assert rows.target is not None
             truth = rows.target.astype(np.float32)
             settings = replace(Growing(recipe).settings(), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)

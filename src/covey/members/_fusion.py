@@ -225,7 +225,7 @@ class _Fusion(TransformerMixin, Ensemble):
     ) -> tuple[Predictions, np.ndarray]:
         """Predictions of rows by the members trained without them, and which rows these are."""
         P = self._predictions(X).where(unseen)
-        known = P.available.any(axis=1)
+        known = P.known.any(axis=1)
         if not known.all():
             warnings.warn(
                 f"{(~known).sum()} of {len(y)} rows were seen by every member and teach the fuser "
@@ -243,7 +243,7 @@ class _Fusion(TransformerMixin, Ensemble):
             )
         P = P.rows(rows)
         if fuser.needs_all_members:
-            heard = P.available[:, :, None]
+            heard = P.known[:, :, None]
             mean = (P.values * heard).sum(axis=1) / heard.sum(axis=1)
             values = np.where(heard, P.values, mean[:, None])
             P = Predictions(values, P.classes, P.names, P.kind, seen=P.seen)

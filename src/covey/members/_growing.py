@@ -36,8 +36,8 @@ class GrownMember:
     theta: Annotated[np.ndarray, stored.Array("C D")]
     intercept: Annotated[np.ndarray, stored.Array("C")]
     support: Annotated[np.ndarray, stored.Flags("D")]
-    n_iter: Annotated[np.ndarray, stored.Wholes("", low=0)]
-    score: Annotated[np.ndarray, stored.Array("", nan=True)]  # weighted accuracy, or loss
+    n_iter: Annotated[int, stored.Wholes("", low=0)]
+    score: Annotated[float, stored.Array("", nan=True)]  # weighted accuracy, or loss
     history: Annotated[
         AccuracyHistory | LossHistory | None,
         stored.AnyOf(AccuracyHistory, LossHistory),

@@ -153,8 +153,7 @@ def out_of_bag(ensemble: BaseEstimator, n_samples: int) -> np.ndarray:
     for k, (bag, member) in enumerate(zip(bags, ensemble.estimators_, strict=True)):
         # A sampler that is the first step of a member has drawn from the bag.
         first = member.steps[0][1] if isinstance(member, Pipeline) else None
-        drawn = bag[first.sample_indices_] if hasattr(first, "sample_indices_") else bag
-        unseen[drawn, k] = False
+        unseen[bag[getattr(first, "sample_indices_", slice(None))], k] = False
     return unseen
 
 
@@ -163,10 +162,8 @@ def _check_ensemble(ensemble: Any, known: tuple[type, ...]) -> None:
         listed = ", ".join(one.__name__ for one in known)
         raise TypeError(f"ensemble must be one of {listed}, got {ensemble!r}.")
     check_is_fitted(ensemble)
-    if getattr(ensemble, "n_outputs_", 1) > 1:
-        raise ValueError(
-            f"The ensemble was fitted to {ensemble.n_outputs_} outputs; fit one for each."
-        )
+    if (n_outputs := getattr(ensemble, "n_outputs_", 1)) > 1:
+        raise ValueError(f"The ensemble was fitted to {n_outputs} outputs; fit one for each.")
 
 
 def _stages(boosting: Any) -> list[Any]:

@@ -44,8 +44,8 @@ def check_member(
     proper = model._models.accepts(member)
     proper = proper and n_features in (None, getattr(member, "n_features_in_", -1))
     if classes is not None:
-        own = getattr(member, "classes_", None)
-        same = own is not None and (own.dtype.kind in "OU") == (classes.dtype.kind in "OU")
+        own = getattr(member, "classes_", np.empty(0))
+        same = len(own) and (own.dtype.kind in "OU") == (classes.dtype.kind in "OU")
         proper = proper and same and bool(np.isin(own, classes).all())
     refuse("members", "has a member that does not fit.", proper)
 
