@@ -40,7 +40,7 @@ from covey._core.fusion.competence import (
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._core.limits import FAR, SQUARABLE, TINY
-from covey._state import refuse
+from covey._state import Where, refuse
 from covey._validation import check_choice, check_flag, check_number, keep_parameters
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._predictions import Predictions
@@ -354,28 +354,24 @@ class DynamicSelection(Fuser):
     available_: Annotated[np.ndarray | None, stored.Flags("N K")]
     squared_errors_: Annotated[np.ndarray | None, stored.Array("N K", low=0)]
     squared_errors_of_mean_: Annotated[np.ndarray | None, stored.Array("N", low=0)]
-    truth_: Annotated[
-        np.ndarray, stored.Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))
-    ]
-    worth_: Annotated[np.ndarray, stored.Where("_has_worth", stored.Array("N K", -FAR, FAR))]
-    _known_labels: Annotated[np.ndarray, stored.Where("_has_likeness", stored.Index("N K", "C"))]
+    truth_: Annotated[np.ndarray, Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))]
+    worth_: Annotated[np.ndarray, Where("_has_worth", stored.Array("N K", -FAR, FAR))]
+    _known_labels: Annotated[np.ndarray, Where("_has_likeness", stored.Index("N K", "C"))]
     _known_profiles: Annotated[
-        np.ndarray, stored.Where("needs_all_members", stored.Array("N W", -FAR, FAR))
+        np.ndarray, Where("needs_all_members", stored.Array("N W", -FAR, FAR))
     ]
     _scaler: Annotated[
-        StandardScaler | None, stored.Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
+        StandardScaler | None, Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
     ]
-    _points: Annotated[np.ndarray, stored.Where("_has_points", stored.Matrix("N D", FAR))]
+    _points: Annotated[np.ndarray, Where("_has_points", stored.Matrix("N D", FAR))]
     centers_: Annotated[
-        np.ndarray, stored.Where("_has_clusters", stored.Array("L D", -FAR, FAR, fewest=1))
+        np.ndarray, Where("_has_clusters", stored.Array("L D", -FAR, FAR, fewest=1))
     ]
-    competence_: Annotated[
-        np.ndarray, stored.Where("_has_clusters", stored.Array("L K", 0.0, 2.0))
-    ]
-    _n_nearest: Annotated[int, stored.Where("_has_judge", stored.Whole(1, "N"))]
-    _n_alike: Annotated[int, stored.Where("_has_judge", stored.Whole(1, "N"))]
-    _all_alike: Annotated[bool, stored.Where("_has_judge", stored.Flag())]
-    _judge: Annotated[BaseEstimator, stored.Where("_judges", stored.Model())]
+    competence_: Annotated[np.ndarray, Where("_has_clusters", stored.Array("L K", 0.0, 2.0))]
+    _n_nearest: Annotated[int, Where("_has_judge", stored.Whole(1, "N"))]
+    _n_alike: Annotated[int, Where("_has_judge", stored.Whole(1, "N"))]
+    _all_alike: Annotated[bool, Where("_has_judge", stored.Flag())]
+    _judge: Annotated[BaseEstimator, Where("_judges", stored.Model())]
 
     learns = True
 
