@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import covey
-from covey.persistence import ModelFileError, load, save
+from covey.persistence import FORMAT, ModelFileError, load, save
 from covey.persistence._archive import write_archive
 from tests.persistence._helpers import (
     GOLDEN,
@@ -33,7 +33,7 @@ from tests.persistence._helpers import (
 def test_a_file_is_one_document_and_plain_arrays(path):
     entries = entries_of(path)
     document = json.loads(entries.pop("model.json"))
-    assert document["format"] == 1
+    assert document["format"] == FORMAT
     assert document["covey"] == covey.__version__
     assert document["model"]["kind"] == "SubsetEnsembleClassifier"
     assert {"scikit-learn", "numpy"} < set(document)

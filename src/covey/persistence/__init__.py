@@ -45,8 +45,9 @@ from covey.persistence._writer import Writer
 
 __all__ = ["ModelFileError", "load", "save", "trusted_types"]
 
-# The format of the files that `save` writes; `load` reads it and all earlier ones.
-FORMAT = 1
+# The format of the files that `save` writes, and the only one that `load` reads: whoever adds or
+# removes a stored field raises it, once for each version.
+FORMAT = 2
 
 
 def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False) -> None:
@@ -138,8 +139,8 @@ def load(
 ) -> Any:
     """Load a model that `covey.save` has written. Nothing in the file is run.
 
-    A file that is damaged, was tampered with, or was written before this version of the format is
-    refused, by the name of the part that is wrong.
+    A file that is damaged or was tampered with is refused by the name of the part that is wrong,
+    and one in the format of another version of covey by that version.
 
     Parameters
     ----------
@@ -213,8 +214,9 @@ def _read(
 
 def _check_format(node):
     found, version = node.whole("format", 1), node.text("covey")
-    if found > FORMAT:
+    if found != FORMAT:
+        advice = "update covey" if found > FORMAT else "fit the model again, and save it"
         raise ModelFileError(
-            f"it has format {found}, written by covey {version[:20]}, and this covey "
-            f"{covey.__version__} reads formats up to {FORMAT}; update covey."
+            f"it was written by another version of covey ({version[:20]}), in format {found}, and "
+            f"this one ({covey.__version__}) reads format {FORMAT}; {advice}."
         )
