@@ -78,6 +78,7 @@ def fit(
     time: options.Time = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    gap: options.Gap = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
     engine: options.option(
@@ -147,7 +148,7 @@ def fit(
         check_reporting()
     started = clock.perf_counter()
     how_to_search = {"effort": effort, "fuser": fuser, "seed": seed}
-    reading = {"group": group, "time": time, "drop": drop, "keep": keep, "task": task}
+    reading = {"group": group, "time": time, "drop": drop, "keep": keep, "gap": gap, "task": task}
     if engine == "dask":
         if linear or simple:
             raise CommandError(
@@ -208,6 +209,8 @@ def fit(
         remarks=problem.guards,
         health=problem.health,
     )
+    for remark in evaluation.remarks:
+        console.note(remark.sentence)
     keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
     save_model(found.model, model, problem.table)
     for file in files:

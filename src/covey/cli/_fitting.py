@@ -150,7 +150,8 @@ class PreparedRows:
             estimator.set_params(checkpoint=checkpoint)
         y, model = problem.y[self.rows], estimator
         if isinstance(estimator, Flock):
-            estimator.set_params(categorical_features=problem.kinds).fit(self.table, y)
+            estimator.set_params(categorical_features=problem.kinds, gaps=problem.gaps or None)
+            estimator.fit(self.table, y)
         else:
             preparation, numbers = self.prepared
             model = Pipeline([("table", preparation), ("model", estimator.fit(numbers, y))])

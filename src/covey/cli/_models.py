@@ -19,7 +19,13 @@ from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
 from covey.tables._encoders import Categories
 from covey.tables._kinds import as_kind, listed, not_numbers
-from covey.tables._known_columns import encoders_of, formats_of, kinds_of, table_for
+from covey.tables._known_columns import (
+    encoders_of,
+    formats_of,
+    kinds_of,
+    table_for,
+    without_declared_gaps,
+)
 
 # The most rows of which it is kept that the model was fitted on them.
 _MOST_ROWS_REMEMBERED = 20_000
@@ -115,7 +121,7 @@ def pieces_for(
             for name in copy:
                 check_column(piece, name, "--copy")
         n_rows += len(piece)
-        yield piece, copies
+        yield without_declared_gaps(model, piece), copies
     if not n_rows:
         raise CommandError(f"{path} has a header but no rows.")
 

@@ -51,6 +51,11 @@ Drop = option(list[str] | None, "Leave a column out; repeatable.", metavar="COLU
 Keep = option(
     list[str] | None, "Use a column even if it looks like an id; repeatable.", metavar="COLUMN"
 )
+Gap = option(
+    list[str] | None,
+    "Values of a column that stand for a gap, as age=96,98 or job=unknown; repeatable.",
+    metavar="COLUMN=VALUE",
+)
 Task = option(
     Literal["auto", "classes", "numbers"],
     "The kind of target; by default inferred from its values.",

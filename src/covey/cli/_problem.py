@@ -50,12 +50,18 @@ class Problem:
     guards: list[Remark] = field(default_factory=list)  # what may mislead
     copies: bool = False  # whether the groups are rows that repeat each other
     formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
+    declared: dict[str, list[str]] = field(default_factory=dict)  # values that stand for gaps
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
 
     @property
     def kinds(self) -> dict[str, str]:
         """The columns in use and their kinds."""
         return {column.name: column.kind for column in self.columns if not column.drop}
+
+    @property
+    def gaps(self) -> dict[str, list[str]]:
+        """The values that stand for gaps, of the columns in use."""
+        return {name: values for name, values in self.declared.items() if name in self.kinds}
 
     def take(self, rows: np.ndarray) -> pd.DataFrame:
         """Some rows of the table; all of them without a copy."""
@@ -114,19 +120,21 @@ def read_problem(
     time: str | None = None,
     drop: Collection[str] | None = None,
     keep: Collection[str] | None = None,
+    gap: Collection[str] | None = None,
     task: str = "auto",
     table: pd.DataFrame | None = None,
 ) -> Problem:
     """Read a table (or take one that is read) and find what a user would want to know of it."""
     if group and time:
         raise CommandError("give --group or --time, not both: rows are held out by one of them.")
+    gaps = declared_gaps(gap)
     if table is None:
-        table = read_table(path, labels=[target], note=console.note)
+        table = read_table(path, labels=[target], gaps=gaps, note=console.note)
     else:
         table = table.reset_index(drop=True)
     formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
     grouped = group_columns(table, group)
-    check_columns(table, target, drop=drop, keep=keep, group=grouped, time=time)
+    check_columns(table, target, drop=drop, keep=keep, gap=gaps, group=grouped, time=time)
     table = rows_with(table, target, "target", console)
     if time:
         table = rows_with(table, time, "time", console)
@@ -153,7 +161,7 @@ def read_problem(
     if not kept:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
-    problem = Problem(rest, y, target, regression, note=console.note)
+    problem = Problem(rest, y, target, regression, declared=gaps, note=console.note)
     if group:
         problem.groups = _group_numbers(table, grouped, group)
         console.note(
@@ -286,6 +294,20 @@ def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
         hashes *= np.uint64(factor)
         factor += 82_520 + 2 * (len(kinds) - place)
     return hashes + np.uint64(97_531)
+
+
+def declared_gaps(given: Collection[str] | None) -> dict[str, list[str]]:
+    """The values of each column that stand for gaps, as --gap names them."""
+    found: dict[str, list[str]] = {}
+    for one in given or ():
+        name, _, values = one.rpartition("=")
+        words = [word.strip() for word in values.split(",") if word.strip()]
+        if not (name and words):
+            raise CommandError(
+                f"--gap: {one!r} names no column and value; give it as age=96,98 or job=unknown."
+            )
+        found.setdefault(name, []).extend(words)
+    return found
 
 
 def rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> pd.DataFrame:

@@ -46,7 +46,12 @@ def report(
     from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
-    from covey.tables._known_columns import formats_of, kinds_of, table_for
+    from covey.tables._known_columns import (
+        formats_of,
+        kinds_of,
+        table_for,
+        without_declared_gaps,
+    )
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, (".html", ".htm"))
@@ -61,6 +66,7 @@ def report(
         numbers.add(target)
     formats = formats_of(fitted)
     frame = read_table(table, numbers, labels=[target], formats=formats)
+    frame = without_declared_gaps(fitted, frame)
     check_column(frame, target, "--target")
     if name is not None:
         check_column(frame, name, "--id")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from covey import _state as stored
 from covey._state import refuse
-from covey.tables._categories import category_words, places, words_of
+from covey.tables._categories import as_series, category_words, places, without_gaps, words_of
 from covey.tables._kinds import as_kind
 from covey.tables._numbers import NumberFormat
 
@@ -40,11 +40,25 @@ _ZONE = r"(?:Z|[+-]\d\d:?\d\d)\s*$"
 # In files: each of strptime's directives at most once, and anything between them.
 _DIRECTIVE, _DIRECTIVES, _LONGEST_FORMAT = re.compile("%(.?)"), "YymbBdjaAHIpMSfzZ", 60
 _LONGEST_GRAM = 20
+_LONGEST_GAP = 200
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True)
-class NumberColumn:
+class ColumnEncoder:
+    """Makes numbers of a column, in which some values may be declared to be gaps."""
+
+    gaps: Annotated[tuple[str, ...], stored.ListOf(stored.Text(_LONGEST_GAP), make=tuple)] = field(
+        default=(), kw_only=True
+    )
+
+    def present(self, values: Any) -> Any:
+        """The column with None, NaN or NaT in place of the values that stand for gaps."""
+        return without_gaps(values, self.gaps)
+
+
+@dataclass(frozen=True)
+class NumberColumn(ColumnEncoder):
     """A column of numbers as they are.
 
     Examples
@@ -68,13 +82,21 @@ class NumberColumn:
         """The one column by name."""
         return [column]
 
+    def present(self, values: Any) -> Any:
+        """The column without the numbers that stand for gaps, however they are written."""
+        if not self.gaps:
+            return values
+        numbers = as_kind(as_series(values), "number", self.form)
+        are_gaps = numbers.notna() & super().present(numbers).isna()
+        return super().present(values).mask(are_gaps)
+
     def numbers(self, values: pd.Series) -> np.ndarray:
         """The column (n_rows, 1), NaN where there is no number."""
         return as_kind(values, "number", self.form).to_numpy(dtype=np.float64)[:, None]
 
 
 @dataclass(frozen=True)
-class Categories:
+class Categories(ColumnEncoder):
     """The codes of categories: their positions, NaN for gaps and -1 for what is not known.
 
     Examples
@@ -102,7 +124,7 @@ class Categories:
 
 
 @dataclass(frozen=True)
-class Text:
+class Text(ColumnEncoder):
     """The leading directions of the n-grams of text, weighted by how rare they are.
 
     Examples
@@ -162,7 +184,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Dates:
+class Dates(ColumnEncoder):
     """The parts of a date, and the days since 1970.
 
     Examples

@@ -48,12 +48,24 @@ def table_for(model: Any, X: Any) -> pd.DataFrame:
 
     What is no number in a column of numbers, or too large to compute with, is a gap.
     """
-    table, kinds = as_frame(X), kinds_of(model)
+    table, kinds = without_declared_gaps(model, as_frame(X)), kinds_of(model)
     if hasattr(model, "feature_names_in_") or table.shape[1] != len(kinds):
         return with_floats(table, kinds, formats_of(model))
     # What has no names is known by its place.
     table = with_floats(table.set_axis(list(kinds), axis=1), kinds, formats_of(model))
     return table.set_axis(range(len(kinds)), axis=1)
+
+
+def without_declared_gaps(model: Any, table: pd.DataFrame) -> pd.DataFrame:
+    """A table with gaps in place of the values that a fitted model takes for gaps."""
+    if getattr(getattr(model, "preparation_", None), "reading", None) is None:
+        return table
+    made = {
+        name: encoder.present(table[name])
+        for name, encoder in encoders_of(model).items()
+        if encoder is not None and encoder.gaps and name in table
+    }
+    return table.assign(**made) if made else table
 
 
 def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
