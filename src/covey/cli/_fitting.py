@@ -130,6 +130,7 @@ class PreparedRows:
         """
         from sklearn.base import clone
         from sklearn.pipeline import Pipeline
+        from sklearn.utils import get_tags
 
         from covey.members._base_flock import Flock
 
@@ -151,6 +152,8 @@ class PreparedRows:
         y, model = problem.y[self.rows], estimator
         if isinstance(estimator, Flock):
             estimator.set_params(categorical_features=problem.kinds, gaps=problem.gaps or None)
+            estimator.fit(self.table, y)
+        elif get_tags(estimator).no_validation:  # it reads no column
             estimator.fit(self.table, y)
         else:
             preparation, numbers = self.prepared

@@ -95,7 +95,11 @@ def _is_gap(value: Any) -> bool:
 
 def words_of(values: Any) -> list[str | None]:
     """The values of a column as text, None for gaps; 1.0 is the category 1."""
-    return [None if _is_gap(value) else str(without_point(value)) for value in _listed(values)]
+    # Most are text already.
+    return [
+        value if type(value) is str else None if _is_gap(value) else str(without_point(value))
+        for value in _listed(values)
+    ]
 
 
 def declared_gaps(gaps: Any, X: Any) -> dict[int, tuple[str, ...]]:
@@ -167,7 +171,7 @@ def category_words(values: Any) -> list[str | None]:
 def places(words: Sequence[str | None], known: Sequence[str | None]) -> np.ndarray:
     """The position of each word among those that are known, -1 if it is not."""
     position = {word: place for place, word in enumerate(known)}
-    return np.fromiter((position.get(word, -1) for word in words), np.intp, len(words))
+    return np.array([position.get(word, -1) for word in words], dtype=np.intp)
 
 
 def _first_line(error: Exception) -> str:
