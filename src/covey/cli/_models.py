@@ -17,8 +17,8 @@ from covey.cli._text_tables import Note, ignored
 from covey.cli._writing import writing
 from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
-from covey.tables._encoders import Categories
-from covey.tables._kinds import as_kind, listed, not_numbers
+from covey.tables._encoders import Text
+from covey.tables._kinds import listed
 from covey.tables._known_columns import (
     encoders_of,
     formats_of,
@@ -157,34 +157,29 @@ class Notable:
     """Counts, over the pieces of a table, values that are strange to a model."""
 
     def __init__(self, model: Any):
-        self._model, self._formats = model, formats_of(model)
-        self._categories = {
-            name: encoder.known
-            for name, encoder in encoders_of(model).items()
-            if isinstance(encoder, Categories)
-        }
+        self._model, self._encoders = model, encoders_of(model)
         self._ranges = {
             seen.name: (seen.values[0], seen.values[-1])
             for seen in model._seen_columns.columns
             if seen.kind == "number" and seen.values
         }
-        self._strange: dict[str, tuple[int, Any]] = {}
-        self._unseen: dict[str, tuple[int, Any]] = {}
+        self._unread: dict[str, tuple[int, int, Any]] = {}
         self._far: list[str] = []
         self._empty: list[int] = []
         self._n_rows = self._n_far = self._n_empty = 0
 
     def count(self, piece: pd.DataFrame) -> None:
         """Look at the next rows: for what is no number, far outside, not seen, or empty."""
-        plain = set(piece.select_dtypes("number").columns)
-        for name in sorted(number_columns(self._model)):
-            values = as_kind(piece[name], "number", self._formats.get(name))
-            if name not in plain:
-                lost = piece[name].notna() & values.isna()
-                self._add(self._strange, name, piece[name][lost])
+        for name, encoder in self._encoders.items():
+            if encoder is None or isinstance(encoder, Text):
+                continue
+            read = encoder.numbers(piece[name])
+            count, total, example = self._unread.get(name, (0, 0, None))
+            more, among, other = encoder.unread(piece[name], read)
+            self._unread[name] = count + more, total + among, other if example is None else example
             # Beyond the range that the model has seen by more than its width.
             low, high = self._ranges.get(name, (np.nan, np.nan))
-            width, numbers = high - low or max(1.0, abs(high)), values.to_numpy()
+            width, numbers = high - low or max(1.0, abs(high)), read[:, 0]
             far = np.flatnonzero((numbers < low - width) | (numbers > high + width))
             self._n_far += len(far)
             self._far += [
@@ -192,9 +187,6 @@ class Notable:
                 f"what the model has seen ({low:g} to {high:g})"
                 for row in far[: max(0, _MOST_NAMED - len(self._far))]
             ]
-        for name, categories in self._categories.items():
-            values = as_kind(piece[name], "text")
-            self._add(self._unseen, name, values[values.notna() & ~values.isin(categories)])
         gaps = piece[self._model.feature_names_in_.tolist()].isna().to_numpy()
         empty = np.flatnonzero(gaps.all(axis=1)) + self._n_rows + 1
         self._n_empty += len(empty)
@@ -203,13 +195,9 @@ class Notable:
 
     def sentences(self) -> Iterator[str]:
         """Return what was found, for the user."""
-        for name, (count, example) in self._strange.items():
-            yield f"{not_numbers(count, self._n_rows, name, [example])}."
-        for name, (count, example) in self._unseen.items():
-            yield (
-                f"{name}: {count:,} of {self._n_rows:,} rows have a category that the model has "
-                f"not seen ({example!r})."
-            )
+        for name, (count, total, example) in self._unread.items():
+            if count:
+                yield self._encoders[name].told(name, count, total, example)
         left = self._n_far - len(self._far)
         if left:
             self._far[-1] += f"; so are {left:,} more values"
@@ -222,9 +210,3 @@ class Notable:
                 f"{'has' if one else 'have'} no value in any column that the model needs; what is "
                 "predicted is for a typical row."
             )
-
-    @staticmethod
-    def _add(counts: dict[str, tuple[int, Any]], name: str, found: pd.Series) -> None:
-        if len(found):
-            count, example = counts.get(name, (0, found.iloc[0]))
-            counts[name] = (count + len(found), example)

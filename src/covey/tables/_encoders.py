@@ -16,7 +16,14 @@ import numpy as np
 
 from covey import _state as stored
 from covey._state import refuse
-from covey.tables._categories import as_series, category_words, places, without_gaps, words_of
+from covey.tables._categories import (
+    UNSEEN,
+    as_series,
+    category_words,
+    places,
+    without_gaps,
+    words_of,
+)
 from covey.tables._kinds import as_kind
 from covey.tables._numbers import NumberFormat
 
@@ -52,9 +59,35 @@ class ColumnEncoder:
         default=(), kw_only=True
     )
 
+    # A warning tells of a larger share of values that cannot be read.
+    most_unread = 0.05
+
     def present(self, values: Any) -> Any:
         """The column with None, NaN or NaT in place of the values that stand for gaps."""
         return without_gaps(values, self.gaps)
+
+    def unread(self, values: Any, numbers: np.ndarray) -> tuple[int, int, Any]:
+        """How many values cannot be read, of how many, and one of them.
+
+        ``numbers`` are what `numbers` has made of the values.
+        """
+        lost = self._unread(values, numbers)
+        total = np.count_nonzero(lost | ~np.isnan(numbers[:, 0]))
+        example = as_series(values).iloc[int(lost.argmax())] if lost.any() else None
+        return int(lost.sum()), total, example
+
+    def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:
+        """Which values (n_rows,) are there and are no numbers."""
+        found = np.isnan(numbers[:, 0])
+        found[found] = [word is not None for word in category_words(as_series(values)[found])]
+        return found
+
+    def told(self, name: str, count: int, total: int, example: object) -> str:
+        """How many values of a column cannot be read, in a sentence."""
+        return (
+            f"{count:,} of {total:,} values of {name} are strange to the model "
+            f"({str(example)!r}; at the fit {self.seen}) and count as not known."
+        )
 
 
 @dataclass(frozen=True)
@@ -72,8 +105,21 @@ class NumberColumn(ColumnEncoder):
     # Whether they are text, or may be, and how they are written, if not as 1234.5.
     written: Annotated[bool, stored.Flag()] = False
     form: Annotated[NumberFormat | None, stored.OrNone(stored.Record(NumberFormat))] = None
+    # The share of values that could not be read at the fit.
+    odd: Annotated[float, stored.Number(0.0, 1.0)] = 0.0
 
     n_columns = 1
+
+    @property
+    def most_unread(self) -> float:
+        """A warning tells of more than twice the share of the fit."""
+        return max(super().most_unread, 2 * self.odd)
+
+    @property
+    def seen(self) -> str:
+        """How the numbers were written."""
+        form = NumberFormat() if self.form is None else self.form
+        return f"numbers such as 1234{form.decimal}5 {form.unit}".rstrip()
 
     def _restored(self) -> None:
         refuse("form", "is of numbers that are not written.", self.written or self.form is None)
@@ -109,6 +155,8 @@ class Categories(ColumnEncoder):
     known: Annotated[tuple[str, ...], stored.Texts(different=True, make=tuple)]
 
     n_columns = 1
+    # New ones are no surprise; that most are new is one.
+    most_unread = 0.5
 
     def names(self, column: str) -> list[str]:
         """The one column by name."""
@@ -121,6 +169,14 @@ class Categories(ColumnEncoder):
             words = [_FLAGS.get(word, word) for word in words]
         found = places(words, (*self.known, None)).astype(np.float64)
         return np.where(found == len(self.known), np.nan, found)[:, None]
+
+    def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:
+        return numbers[:, 0] == UNSEEN
+
+    @property
+    def seen(self) -> str:
+        """Some of the categories."""
+        return ", ".join(map(repr, self.known[:3])) + ", ..." * (len(self.known) > 3)
 
 
 @dataclass(frozen=True)
@@ -182,6 +238,9 @@ class Text(ColumnEncoder):
             made = counts @ self.directions.T
         return (made / self.scale).astype(np.float64)
 
+    def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:
+        return np.zeros(len(numbers), dtype=bool)
+
 
 @dataclass(frozen=True)
 class Dates(ColumnEncoder):
@@ -230,6 +289,12 @@ class Dates(ColumnEncoder):
     def n_columns(self) -> int:
         """How many columns there are."""
         return len(self.parts)
+
+    @property
+    def seen(self) -> str:
+        """How the dates were written."""
+        form = "%Y-%m-%d" if self.format in (None, ISO) else self.format
+        return f"dates such as {datetime(2026, 1, 31, 14, 5).strftime(form)}"
 
     def names(self, column: str) -> list[str]:
         """The columns by name: ``when: year``, ``when: days``."""

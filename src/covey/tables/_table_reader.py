@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -91,7 +92,12 @@ class TableReader:
                 values = column_of(X, place)
                 if not isinstance(encoder, Categories):
                     values = as_series(values)
-                made[:, feature_of == place] = encoder.numbers(encoder.present(values))
+                values = encoder.present(values)
+                made[:, feature_of == place] = numbers = encoder.numbers(values)
+                count, total, example = encoder.unread(values, numbers)
+                if count > encoder.most_unread * total:
+                    name = X.columns[place] if is_table_of_columns(X) else f"column {place}"
+                    warnings.warn(encoder.told(name, count, total, example), stacklevel=2)
         return made
 
 
@@ -141,7 +147,9 @@ def _learnt(X: Any, place: int, kind: str | None, has_target: bool) -> Encoder |
         return learn_encoder(values, kind)
     values = as_series(values)
     if kind == "number":
-        return NumberColumn(True, kind_of(values).form)
+        encoder = NumberColumn(True, kind_of(values).form)
+        count, total, _ = encoder.unread(values, encoder.numbers(values))
+        return replace(encoder, odd=count / max(1, total))
     return learn_encoder(values, kind, has_target=has_target)
 
 
