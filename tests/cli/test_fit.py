@@ -192,6 +192,19 @@ def test_declared_gaps_are_gaps_in_all_commands(tmp_path, run, engine):
         assert '"notes": []' in found[0]
 
 
+def test_a_model_without_rows_is_used_as_any_other(coin, run):
+    command = ("fit", "coin.csv", "--target", "y", "--no-rows")
+    result = run(*command, "--effort", "fast", "--model", "bare.covey", cwd=coin)
+    assert result.exit_code == 0, result.output
+    model = covey.load(coin / "bare.covey")
+    assert model._seen_columns.kept == ()
+    assert not hasattr(model, "seen_")
+    assert run("explain", "bare.covey", "coin.csv", "--row", 3, cwd=coin).exit_code == 0
+    refused = run(*command, "--members", "mixed", cwd=coin)
+    assert refused.exit_code == 2
+    assert "--no-rows: kernel machines, neighbors and dynamic selection" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("gap", "said"),
     [

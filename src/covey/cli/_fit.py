@@ -41,6 +41,12 @@ def fit(
         "--effort best.",
         show_default=False,
     ) = None,
+    no_rows: options.option(
+        bool,
+        "Keep no row of the table in the model's file, nor hashes of rows; explanations then "
+        "compare a row with the typical values, and not with 100 rows.",
+        "--no-rows",
+    ) = False,
     time_limit: options.option(
         float | None,
         "About how long one fit may search; the best flock found by then is taken. There "
@@ -113,6 +119,7 @@ def fit(
     from covey.cli._problem import read_problem
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
+    from covey.fusers._dynamic import METHODS
     from covey.tables._known_columns import table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
@@ -132,6 +139,12 @@ def fit(
         raise CommandError(
             f"--{given[0].replace('_', '-')}: it is for flocks, and --linear takes none; leave "
             "one of them out."
+        )
+    mixed = members == "mixed" or (members is None and effort == "best")
+    if no_rows and (mixed or fuser in METHODS):
+        raise CommandError(
+            "--no-rows: kernel machines, neighbors and dynamic selection predict by rows; give "
+            "--members linear, and another --fuser."
         )
     decision = decide.decision_wanted(threshold, find, costs, label)
     if decision and (linear or engine == "dask"):
@@ -212,7 +225,7 @@ def fit(
     for remark in evaluation.remarks:
         console.note(remark.sentence)
     keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
-    save_model(found.model, model, problem.table)
+    save_model(found.model, model, problem.table, keeps_rows=not no_rows)
     for file in files:
         Path(file).unlink(missing_ok=True)
     report = None if found.held_out is None else report

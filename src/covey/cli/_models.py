@@ -52,16 +52,17 @@ def keep_evaluation(
     model.seen_ = np.unique(row_hashes(rows.head(_MOST_ROWS_REMEMBERED), kinds_of(model)))
 
 
-def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
+def save_model(model: Any, path: str, rows: pd.DataFrame, keeps_rows: bool = True) -> None:
     """Save a model, once a draft of the file was loaded and predicts what the model does.
 
-    The first of some rows is predicted by both. Whatever fails, a file that was there stays.
+    The first of some rows is predicted by both. Whatever fails, a file that was there stays. The
+    file has rows of the training, unless it ``keeps_rows`` not.
     """
     from covey.persistence import ModelFileError, load, save
 
     try:
         with writing(path), replacing(path) as draft:
-            save(model, draft)
+            save(model, draft, rows=keeps_rows)
             again = load(draft)
             predicted, wanted = (predictions_of(one, rows.head(1)) for one in (again, model))
             if not np.array_equal(predicted, wanted):

@@ -29,6 +29,7 @@ from covey.persistence._archive import Contents, archive_of, opened, write_archi
 from covey.persistence._nodes import Node, Source
 from covey.persistence._refusals import (
     DamagedError,
+    HoldsRowsError,
     ModelFileError,
     NotCoveredError,
     OutOfRangeError,
@@ -50,7 +51,9 @@ __all__ = ["ModelFileError", "load", "save", "trusted_types"]
 FORMAT = 2
 
 
-def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False) -> None:
+def save(
+    estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False, rows: bool = True
+) -> None:
     """Save a model to a file that `covey.load` reads without running anything.
 
     The file appears completely or not at all: it is written under another name in the same folder,
@@ -73,6 +76,11 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
         Whether to save a model of any other class too, in the format of skops (which must be
         installed). `covey.load` reads such a file only with ``trusted=[...]``, since it can run
         code.
+    rows : bool, default=True
+        Whether to save up to 100 rows of the training, with which explanations compare a row.
+        Without them it is compared with the typical row, which has the typical value of each
+        column. Models that predict by rows (neighbors, kernel machines, dynamic selection) are
+        then refused.
 
     Examples
     --------
@@ -97,7 +105,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
     if path.exists() and not path.is_file():
         raise ModelFileError(f"{path} is a folder, a pipe or a device; name an ordinary file.")
     try:
-        data = _dumps(estimator)
+        data = _dumps(estimator, rows)
         # What does not come back is better known now.
         _read(io.BytesIO(data), len(data), max_size=len(data) << 20)
     except NotCoveredError as error:
@@ -108,7 +116,16 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
                 "save(..., trusted=True) writes a file that covey.load reads only if it is told "
                 "to trust it, since it can run code."
             ) from None
+        if not rows:
+            sentence = "rows=False is not for files that are saved with trusted=True."
+            raise ModelFileError(sentence) from None
         data = dumps_trusted(estimator)
+    except HoldsRowsError as error:
+        what = "predicts" if str(error) == f"a {name}" else f"holds {error}, which predicts"
+        raise ModelFileError(
+            f"This {name} {what} by rows of its training; save it with rows=True, or fit another "
+            "model."
+        ) from None
     except DamagedError as error:
         why = f"{error.part.removeprefix('it.model.')} {error.what}"
         if isinstance(error, OutOfRangeError):
@@ -119,8 +136,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
     write_file(path, data)
 
 
-def _dumps(estimator):
-    out = Writer(write_model, writer_by_hand)
+def _dumps(estimator, rows):
+    out = Writer(write_model, writer_by_hand, rows)
     document = {
         "format": FORMAT,
         "covey": covey.__version__,
