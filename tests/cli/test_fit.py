@@ -173,7 +173,7 @@ def test_declared_gaps_are_gaps_in_all_commands(tmp_path, run, engine):
     if engine == "plain":  # of few rows held out by the other one it cannot be told
         told = run("fit", "codes.csv", *command, cwd=tmp_path).stderr
         assert "x: 999 is far from the rest" in told
-        assert "give --gap x=999." in told
+        assert "then give --gap x=999." in told
     gaps = ("--gap", "x=999,77", "--gap", "job=unknown")
     shown = run("fit", "codes.csv", *command, *gaps, cwd=tmp_path)
     assert "may stand for a gap" not in shown.stderr

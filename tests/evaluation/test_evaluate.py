@@ -276,7 +276,7 @@ def test_codes_that_stand_for_gaps_are_pointed_out():
     flock = SubsetEnsembleClassifier(2, fuser="product", random_state=0).fit(table, y)
     (remark,) = evaluate(flock, table, y).remarks
     assert remark.sentence == (
-        "x: 999 is far from the rest and may stand for a gap; if it does, give --gap x=999."
+        "x: 999 is far from the rest and may stand for a gap: then give --gap x=999."
     )
 
 

@@ -228,14 +228,14 @@ def test_a_file_without_rows_has_typical_values_alone(tmp_path):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (KNeighborsClassifier(), "This KNeighborsClassifier predicts by rows of its training"),
+        (KNeighborsClassifier(), "A KNeighborsClassifier predicts by rows of its training"),
         (
             covey.FusionClassifier([SVC(), GaussianNB()], "majority"),
-            "This FusionClassifier holds a SVC, which predicts by rows of its training",
+            "A SVC predicts by rows of its training",
         ),
         (
             covey.FusionClassifier([GaussianNB()], "knora_e"),
-            "holds a DynamicSelection, which predicts by rows of its training",
+            "A DynamicSelection predicts by rows of its training",
         ),
     ],
 )
@@ -244,3 +244,5 @@ def test_what_predicts_by_rows_is_not_saved_without_them(tmp_path, model, said):
     with pytest.raises(ModelFileError, match=said):
         save(model.fit(X, y), tmp_path / "model.covey", rows=False)
     assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="rows=False is not for trusted=True"):
+        save(model, tmp_path / "model.covey", rows=False, trusted=True)

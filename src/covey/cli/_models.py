@@ -19,13 +19,7 @@ from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
 from covey.tables._encoders import Text
 from covey.tables._kinds import listed
-from covey.tables._known_columns import (
-    encoders_of,
-    formats_of,
-    kinds_of,
-    table_for,
-    without_declared_gaps,
-)
+from covey.tables._known_columns import encoders_of, formats_of, kinds_of, table_for
 
 # The most rows of which it is kept that the model was fitted on them.
 _MOST_ROWS_REMEMBERED = 20_000
@@ -122,7 +116,7 @@ def pieces_for(
             for name in copy:
                 check_column(piece, name, "--copy")
         n_rows += len(piece)
-        yield without_declared_gaps(model, piece), copies
+        yield piece, copies
     if not n_rows:
         raise CommandError(f"{path} has a header but no rows.")
 
@@ -174,9 +168,10 @@ class Notable:
         for name, encoder in self._encoders.items():
             if encoder is None or isinstance(encoder, Text):
                 continue
-            read = encoder.numbers(piece[name])
+            values = encoder.present(piece[name])
+            read = encoder.numbers(values)
             count, total, example = self._unread.get(name, (0, 0, None))
-            more, among, other = encoder.unread(piece[name], read)
+            more, among, other = encoder.unread(values, read)
             self._unread[name] = count + more, total + among, other if example is None else example
             # Beyond the range that the model has seen by more than its width.
             low, high = self._ranges.get(name, (np.nan, np.nan))

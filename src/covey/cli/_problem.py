@@ -50,7 +50,7 @@ class Problem:
     guards: list[Remark] = field(default_factory=list)  # what may mislead
     copies: bool = False  # whether the groups are rows that repeat each other
     formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
-    declared: dict[str, list[str]] = field(default_factory=dict)  # values that stand for gaps
+    gaps: dict[str, list[str]] = field(default_factory=dict)  # values that stand for gaps
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
 
     @property
@@ -58,15 +58,11 @@ class Problem:
         """The columns in use and their kinds."""
         return {column.name: column.kind for column in self.columns if not column.drop}
 
-    @property
-    def gaps(self) -> dict[str, list[str]]:
-        """The values that stand for gaps, of the columns in use."""
-        return {name: values for name, values in self.declared.items() if name in self.kinds}
-
     def take(self, rows: np.ndarray) -> pd.DataFrame:
-        """Some rows of the table; all of them without a copy."""
+        """Some rows of the columns in use; all of them without a copy."""
         every = len(rows) == len(self.y) and np.array_equal(rows, np.arange(len(rows)))
-        return self.table if every else self.table.iloc[rows]
+        table = self.table[list(self.kinds)]
+        return table if every else table.iloc[rows]
 
     @property
     def numbers(self) -> np.ndarray:
@@ -161,7 +157,7 @@ def read_problem(
     if not kept:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
-    problem = Problem(rest, y, target, regression, declared=gaps, note=console.note)
+    problem = Problem(rest, y, target, regression, note=console.note)
     if group:
         problem.groups = _group_numbers(table, grouped, group)
         console.note(
@@ -174,6 +170,9 @@ def read_problem(
     problem.columns = look(rest, keep or [], text)
     written = {column.name: column.form for column in problem.columns if column.form}
     problem.formats = {**formats, **written}
+    for name, kind in problem.kinds.items():
+        if kind == "number":
+            rest[name] = as_kind(rest[name], kind, problem.formats.get(name))
     if time:
         _learn_seasons_only(problem, table, time, dated, console)
     useless = set(text_without_use(problem)).difference(keep or [])
@@ -192,6 +191,7 @@ def read_problem(
             "no column is left to learn from: each is constant, empty or names the rows "
             "(--keep uses one all the same)."
         )
+    problem.gaps = {name: values for name, values in gaps.items() if name in problem.kinds}
     _check_lengths(problem)
     if not group and not time:
         _keep_copies_together(problem)

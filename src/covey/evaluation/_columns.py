@@ -120,14 +120,10 @@ def importance_of(model: Any, table: Table, held_out: HeldOut | None) -> Importa
 
 
 def _code_remark(name: str, codes: Sequence[float]) -> Remark:
-    shown, one = listed(map(cell, codes)), len(codes) == 1
+    shown, are = listed(map(cell, codes)), "is" if len(codes) == 1 else "are"
     given = quote(f"{name}={','.join(str(without_point(code)) for code in codes)}")
-    return Remark(
-        "codes",
-        name,
-        f"{name}: {shown} {'is' if one else 'are'} far from the rest and may stand for a gap; if "
-        f"{'it does' if one else 'they do'}, give --gap {given}.",
-    )
+    said = f"{shown} {are} far from the rest and may stand for a gap: then give --gap {given}."
+    return Remark("codes", name, f"{name}: {said}")
 
 
 def _health(table: Table) -> list[dict[str, Any]]:

@@ -29,7 +29,6 @@ from covey.persistence._archive import Contents, archive_of, opened, write_archi
 from covey.persistence._nodes import Node, Source
 from covey.persistence._refusals import (
     DamagedError,
-    HoldsRowsError,
     ModelFileError,
     NotCoveredError,
     OutOfRangeError,
@@ -96,6 +95,8 @@ def save(
     >>> bool((again.predict_proba(X) == flock.predict_proba(X)).all())
     True
     """
+    if trusted and not rows:
+        raise ValueError("rows=False is not for trusted=True, which keeps all that a model has.")
     path = Path(path)
     name = type(estimator).__name__
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
@@ -116,16 +117,7 @@ def save(
                 "save(..., trusted=True) writes a file that covey.load reads only if it is told "
                 "to trust it, since it can run code."
             ) from None
-        if not rows:
-            sentence = "rows=False is not for files that are saved with trusted=True."
-            raise ModelFileError(sentence) from None
         data = dumps_trusted(estimator)
-    except HoldsRowsError as error:
-        what = "predicts" if str(error) == f"a {name}" else f"holds {error}, which predicts"
-        raise ModelFileError(
-            f"This {name} {what} by rows of its training; save it with rows=True, or fit another "
-            "model."
-        ) from None
     except DamagedError as error:
         why = f"{error.part.removeprefix('it.model.')} {error.what}"
         if isinstance(error, OutOfRangeError):

@@ -41,10 +41,6 @@ class NotCoveredError(TypeError):
     """An object that covey's own format does not hold."""
 
 
-class HoldsRowsError(TypeError):
-    """An object that goes by rows of the training, which are not to be in a file."""
-
-
 def damaged(where: str, what: str) -> NoReturn:
     """Refuse a file for one of its parts."""
     raise DamagedError(where, what)

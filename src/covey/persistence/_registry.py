@@ -14,7 +14,7 @@ from covey._state import StateError
 from covey.evaluation import Evaluation
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._nodes import Node
-from covey.persistence._refusals import HoldsRowsError, NotCoveredError
+from covey.persistence._refusals import ModelFileError, NotCoveredError
 from covey.persistence._writer import Writer
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
@@ -91,7 +91,7 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
     if name in _OF_ROWS and not out.keeps_rows:
-        raise HoldsRowsError(f"a {name}")
+        raise ModelFileError(f"A {name} predicts by rows of its training; save it with rows=True.")
     written = {"kind": name, **format_of(name).write(model, out)}
     # What the command line keeps with a model: how good it is, and hashes of its rows.
     if "evaluation_" in vars(model):

@@ -66,6 +66,10 @@ class ColumnEncoder:
         """The column with None, NaN or NaT in place of the values that stand for gaps."""
         return without_gaps(values, self.gaps)
 
+    def as_read(self, values: Any) -> Any:
+        """The column as explanations show it."""
+        return self.present(values)
+
     def unread(self, values: Any, numbers: np.ndarray) -> tuple[int, int, Any]:
         """How many values cannot be read, of how many, and one of them.
 
@@ -135,6 +139,10 @@ class NumberColumn(ColumnEncoder):
         numbers = as_kind(as_series(values), "number", self.form)
         are_gaps = numbers.notna() & super().present(numbers).isna()
         return super().present(values).mask(are_gaps)
+
+    def as_read(self, values: Any) -> Any:
+        """The numbers of the column."""
+        return as_kind(self.present(values), "number", self.form)
 
     def numbers(self, values: pd.Series) -> np.ndarray:
         """The column (n_rows, 1), NaN where there is no number."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from covey.tables._columns import feature_names
 from covey.tables._encoders import Dates, Encoder, NumberColumn
-from covey.tables._kinds import as_frame, as_kind, listed
+from covey.tables._kinds import as_frame, listed
 from covey.tables._numbers import NumberFormat
 
 if TYPE_CHECKING:
@@ -48,24 +48,12 @@ def table_for(model: Any, X: Any) -> pd.DataFrame:
 
     What is no number in a column of numbers, or too large to compute with, is a gap.
     """
-    table, kinds = without_declared_gaps(model, as_frame(X)), kinds_of(model)
-    if hasattr(model, "feature_names_in_") or table.shape[1] != len(kinds):
-        return with_floats(table, kinds, formats_of(model))
+    table, encoders = as_frame(X), encoders_of(model)
+    if hasattr(model, "feature_names_in_") or table.shape[1] != len(encoders):
+        return as_read(table, encoders)
     # What has no names is known by its place.
-    table = with_floats(table.set_axis(list(kinds), axis=1), kinds, formats_of(model))
-    return table.set_axis(range(len(kinds)), axis=1)
-
-
-def without_declared_gaps(model: Any, table: pd.DataFrame) -> pd.DataFrame:
-    """A table with gaps in place of the values that a fitted model takes for gaps."""
-    if getattr(getattr(model, "preparation_", None), "reading", None) is None:
-        return table
-    made = {
-        name: encoder.present(table[name])
-        for name, encoder in encoders_of(model).items()
-        if encoder is not None and encoder.gaps and name in table
-    }
-    return table.assign(**made) if made else table
+    table = as_read(table.set_axis(list(encoders), axis=1), encoders)
+    return table.set_axis(range(len(encoders)), axis=1)
 
 
 def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
@@ -75,15 +63,13 @@ def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
         raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
 
 
-def with_floats(
-    table: pd.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, NumberFormat]
-) -> pd.DataFrame:
+def as_read(table: pd.DataFrame, encoders: Mapping[str, Encoder | None]) -> pd.DataFrame:
     """These columns of a table, those of numbers as floats; other values in there are gaps."""
-    check_has(table, kinds)
-    table, numbers = table[list(kinds)], {}
-    for name, kind in kinds.items():
+    check_has(table, encoders)
+    table, made = table[list(encoders)], {}
+    for name, encoder in encoders.items():
         values = table[name]
-        found = as_kind(values, "number", formats.get(name)) if kind == "number" else values
+        found = values if encoder is None else encoder.as_read(values)
         if found is not values:  # most are floats already, of which there may be thousands
-            numbers[name] = found
-    return table.assign(**numbers) if numbers else table
+            made[name] = found
+    return table.assign(**made) if made else table

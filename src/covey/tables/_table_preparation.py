@@ -14,7 +14,7 @@ from covey._state import OrNone, Record, Texts, Whole, names_array
 from covey.tables._categories import declared_gaps, table_without_gaps
 from covey.tables._encoders import NumberColumn
 from covey.tables._kinds import KINDS, as_frame, look
-from covey.tables._known_columns import check_has, kinds_of, table_for, with_floats
+from covey.tables._known_columns import as_read, check_has, kinds_of, table_for
 from covey.tables._preparation import Preparation, needs_target, prepare
 from covey.tables._seen_columns import seen_columns
 from covey.tables._table_reader import TableReader, learn_reading
@@ -143,8 +143,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         reading = learn_reading(table, kinds, y is not None, gaps=gaps)
         if reading is None:
             reading = TableReader((NumberColumn(),) * len(kinds))
-        numbers = [one.form if isinstance(one, NumberColumn) else None for one in reading.encoders]
-        table = with_floats(table, kinds, dict(zip(kinds, numbers, strict=True)))
+        table = as_read(table, dict(zip(kinds, reading.encoders, strict=True)))
         target = None
         if y is not None and needs_target(reading):
             y, classes = np.asarray(y), None
