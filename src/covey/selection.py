@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -44,9 +44,15 @@ from covey.tables._table_reader import TableReader
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.
-GROWTH = {"flip_probability": 0.05, "tol": -np.inf, "max_iter": 150, "subset_penalty": 0.003}
+GROWTH: dict[str, Any] = {
+    "flip_probability": 0.05,
+    "tol": -np.inf,
+    "max_iter": 150,
+    "subset_penalty": 0.003,
+}
 
 
+@dataclass(eq=False, repr=False)
 class SubsetSelector(SelectorMixin, BaseEstimator):
     """Selects all features that carry something about y, or the fewest that suffice.
 
@@ -179,34 +185,19 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     [[0, 8]]
     """
 
-    def __init__(
-        self,
-        estimator: SubsetEnsembleClassifier | SubsetEnsembleRegressor | None = None,
-        *,
-        select: str = "all",
-        feature_groups: Any = None,
-        prefit: bool = False,
-        n_features_to_select: int | None = None,
-        n_pairs: int | None = None,
-        individual_threshold: float | None = None,
-        cross_threshold: float | None = None,
-        level: float = 0.05,
-        n_resamples: int = 30,
-        categorical_features: Any = "from_dtype",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.select = select
-        self.feature_groups = feature_groups
-        self.prefit = prefit
-        self.n_features_to_select = n_features_to_select
-        self.n_pairs = n_pairs
-        self.individual_threshold = individual_threshold
-        self.cross_threshold = cross_threshold
-        self.level = level
-        self.n_resamples = n_resamples
-        self.categorical_features = categorical_features
-        self.random_state = random_state
+    estimator: SubsetEnsembleClassifier | SubsetEnsembleRegressor | None = None
+    _: KW_ONLY
+    select: str = "all"
+    feature_groups: Any = None
+    prefit: bool = False
+    n_features_to_select: int | None = None
+    n_pairs: int | None = None
+    individual_threshold: float | None = None
+    cross_threshold: float | None = None
+    level: float = 0.05
+    n_resamples: int = 30
+    categorical_features: Any = "from_dtype"
+    random_state: int | np.random.RandomState | None = None
 
     # -- fit -------------------------------------------------------------------------------
 
@@ -279,7 +270,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
     def _kept_by_fitted(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self.estimator)
-        if not hasattr(self.estimator, "support_"):
+        if self.estimator is None or not hasattr(self.estimator, "support_"):
             raise ValueError(
                 "estimator has members of several kinds, which have no subsets of features; give "
                 "estimator.named_estimators_['linear'], or use members='linear'."
@@ -360,7 +351,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         # The subsets are all that is used of the members: single precision is enough.
         design = design.in_single_precision()
         weights = core.halves(strata, weight, self.n_resamples, seed).astype(np.float32)
-        options = {
+        options: dict[str, Any] = {
             "seed": seed,
             "runs": list(range(self.n_resamples)),
             "flip_probability": np.full(self.n_resamples, float(recipe.flip_probability)),
@@ -525,7 +516,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         binary |= binary.T
         np.fill_diagonal(binary, self.support_)
         self.co_selection_binary_ = binary
-        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        names: list[Any] = [str(name) for name in getattr(self, "feature_names_in_", ())]
         names = names or list(range(len(binary)))
         self.top_pairs_ = [
             (names[first[pair]], names[second[pair]], float(values[pair])) for pair in chosen

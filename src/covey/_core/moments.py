@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.arrays import FloatArray, IntArray
+from covey._core.arrays import FloatArray, IntArray, in_parts
 from covey._core.blocks import Blocks, MemoryBlocks
 
 # Numbers, or columns of a block, that are reduced together: bounds the memory that this needs.
@@ -35,8 +35,7 @@ def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     parts = [_Part(columns=columns, weight=weight)]
     if len(weight) > 2 * _ROWS_AT_ONCE and not hasattr(columns, "tocsc"):
         # The rows of a long table lie next to each other: some of them at a time.
-        starts = range(0, len(weight), _ROWS_AT_ONCE)
-        some = [slice(start, start + _ROWS_AT_ONCE) for start in starts]
+        some = in_parts(len(weight), _ROWS_AT_ONCE)
         parts = [_Part(columns=columns[:, rows], weight=weight[rows]) for rows in some]
     rows = MemoryBlocks(parts, side_by_side=True)
     mean, deviation, _ = moments_of_blocks(rows, attrgetter("columns"))
@@ -144,8 +143,7 @@ def scaled_squares(
 def _dense(columns: FloatArray, used: npt.NDArray[np.bool_]) -> Iterator[tuple[slice, FloatArray]]:
     """Some dense columns at a time, without the rows that have no weight."""
     every = bool(used.all())
-    for start in range(0, len(columns), _COLUMNS_AT_ONCE):
-        which = slice(start, start + _COLUMNS_AT_ONCE)
+    for which in in_parts(len(columns), _COLUMNS_AT_ONCE):
         yield which, columns[which] if every else columns[which][:, used]
 
 

@@ -302,7 +302,7 @@ def shown(block: Rows, names: list[str], target: str, n_shown: int) -> tuple[int
     """
     rows = block.batch.select(names)
     codes, values = pd.factorize(rows.column(target).to_pandas())
-    first = np.unique(codes, return_index=True)[1] if len(values) <= MOST_CLASSES else []
+    first = np.unique(codes, return_index=True)[1] if len(values) <= MOST_CLASSES else ()
     evenly = np.linspace(0, max(0, len(rows) - 1), min(n_shown, len(rows))).astype(np.intp)
     where = np.union1d(evenly, np.asarray(first, np.intp))
     some = rows.take(where)
@@ -395,8 +395,8 @@ class _Table:
         *starts, self.n_rows = np.cumsum([0, *lengths]).tolist()
         self.starts = [(start,) for start in starts]
         found = [one for one in some if len(one.batch)]
-        how = {"labels": [self.target], "gaps": declared_gaps(gap), "note": console.note}
-        table = read_table(path, rows=found, **how)
+        labels, gaps = [self.target], declared_gaps(gap)
+        table = read_table(path, labels=labels, gaps=gaps, note=console.note, rows=found)
         numbers = np.concatenate([start + one for start, one in zip(starts, where, strict=True)])
         if len(table) < self.n_rows:
             console.note(f"Looked at {len(table):,} of {self.n_rows:,} rows, taken evenly.")

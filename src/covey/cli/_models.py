@@ -152,7 +152,8 @@ class Notable:
     """Counts, over the pieces of a table, values that are strange to a model."""
 
     def __init__(self, model: Any):
-        self._model, self._encoders = model, encoders_of(model)
+        known = encoders_of(model).items()
+        self._model, self._encoders = model, {name: one for name, one in known if one is not None}
         self._ranges = {
             seen.name: (seen.values[0], seen.values[-1])
             for seen in model._seen_columns.columns
@@ -166,7 +167,7 @@ class Notable:
     def count(self, piece: pd.DataFrame) -> None:
         """Look at the next rows: for what is no number, far outside, not seen, or empty."""
         for name, encoder in self._encoders.items():
-            if encoder is None or isinstance(encoder, Text):
+            if isinstance(encoder, Text):
                 continue
             values = encoder.present(piece[name])
             read = encoder.numbers(values)

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from covey._blocks import finite_in_blocks, frame_of_arrow
-from covey._core.algorithm1.rows import in_memory
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings, in_memory
 from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.arrays import in_parts
 from covey._core.design import Design, sorted_columns
 from covey._core.fusion.rules import (
     constant_by_counts,
@@ -74,19 +74,19 @@ class InMemoryRows:
         self.table, self.reading = X if reading is None else table, reading
         self._device = device
         self.n_features = X.shape[1]
-        self.classes = None
+        self.classes: np.ndarray | None = None
         self._codes = np.zeros(len(y), dtype=np.int64)
         if not numeric:
             self.classes, self._codes = np.unique(y, return_inverse=True)
-        n_classes = 1 if numeric else len(self.classes)
+        n_classes = 1 if self.classes is None else len(self.classes)
         self.class_counts = np.bincount(self._codes[weight > 0], minlength=n_classes)
         self.class_weights = np.bincount(self._codes, weight, minlength=n_classes)
         self.largest_weights = np.zeros(n_classes)
         np.maximum.at(self.largest_weights, self._codes, weight)
         self.class_factors: np.ndarray | None = None
         self._held_out: np.ndarray | None = None
-        self.target: np.ndarray | None = None
-        self._loss: ValueLoss | None = None
+        # What members of numbers are fitted to, and by which loss.
+        self.target, self._loss = y, ValueLoss("squared")
 
     @classmethod
     def open(
@@ -237,9 +237,7 @@ class InMemoryRows:
         if hasattr(self.X, "tocsr"):
             return Design(sorted_columns(self.X, order), mean[None, :], scale[None, :])
         columns = np.empty((self.n_features, len(order)))
-        at_once = max(1, _NUMBERS_AT_ONCE // self.n_features)
-        for start in range(0, len(order), at_once):
-            rows = slice(start, start + at_once)
+        for rows in in_parts(len(order), _NUMBERS_AT_ONCE // self.n_features):
             columns[:, rows] = self.X[order[rows]].T
         columns -= mean[:, None]
         columns /= scale[:, None]
@@ -324,9 +322,7 @@ class InMemoryRows:
         used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
         share = self.weight[used] / self.weight[used].sum()
         means = np.zeros(model.intercept.shape)
-        at_once = max(1, _NUMBERS_AT_ONCE // means.size)
-        for start in range(0, len(used), at_once):
-            some = slice(start, start + at_once)
+        for some in in_parts(len(used), _NUMBERS_AT_ONCE // means.size):
             values = finite_in_blocks(lambda X: model.predictions(X).values, self.X[used[some]])
             means += np.tensordot(share[some], values, axes=1)
         return means

@@ -59,9 +59,9 @@ def prepared(graph: Graph, preparation: Preparation) -> str:
         if len(preparation.marked):
             places = np.searchsorted(preparation.numbers, preparation.marked)
             made.append(graph.cast(graph.node("Gather", gaps, places, axis=1)))
-    for of, table in preparation.tables.items():
+    for column, table in preparation.tables.items():
         # The last but one row of a table is that of gaps, the last of what nobody has seen.
-        of = [int(preparation.feature_of[of])]
+        of = [int(preparation.feature_of[column])]
         codes = graph.node("Reshape", graph.node("Gather", graph.rows, of, axis=1), [-1])
         unseen = graph.node("Less", codes, np.zeros(1))
         codes = graph.node("Where", unseen, np.full(1, len(table) - 1.0), codes)
@@ -72,7 +72,8 @@ def prepared(graph: Graph, preparation: Preparation) -> str:
 
 
 def _gaps_of(preparation: Preparation, feature: int) -> tuple[str, ...]:
-    return () if preparation.reading is None else preparation.reading.encoders[feature].gaps
+    encoder = None if preparation.reading is None else preparation.reading.encoders[feature]
+    return () if encoder is None else encoder.gaps
 
 
 # -- columns of a table -------------------------------------------------------------------------
@@ -112,21 +113,22 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
         fill = model._filling()
     for position, name in enumerate(names):
         own = f"coded/{position}"
-        if encoders[position] is None:  # nobody looks at it
+        encoder = encoders[position]
+        if encoder is None:  # nobody looks at it
             made.append("")
             continue
         kind = onnx.TensorProto.STRING if position in words else number
         inputs.append(onnx.helper.make_tensor_value_info(name, kind, [None, 1]))
         if position not in words:
-            gap = [add("IsNaN", [name], f"{own}/nan"), add("IsInf", [name], f"{own}/infinite")]
-            gap = add("Or", gap, f"{own}/gap")
+            gaps = [add("IsNaN", [name], f"{own}/nan"), add("IsInf", [name], f"{own}/infinite")]
+            gap = add("Or", gaps, f"{own}/gap")
             filling = constant(fill[position], f"{own}/filling")
             made.append(add("Where", [gap, filling, name], f"{own}/filled"))
             continue
         known = list(words[position])
         codes = [float(code) for code in range(len(known))]
         # What is empty or declared is a gap, unless it is a category.
-        gaps = [gap for gap in ("", *encoders[position].gaps) if gap not in known]
+        gaps = [gap for gap in ("", *encoder.gaps) if gap not in known]
         known, codes = [*known, *gaps], [*codes, *[_GAP] * len(gaps)]
         code = add(
             "LabelEncoder",

@@ -59,8 +59,15 @@ class ColumnEncoder:
         default=(), kw_only=True
     )
 
-    # A warning tells of a larger share of values that cannot be read.
-    most_unread = 0.05
+    @property
+    def most_unread(self) -> float:
+        """A warning tells of a larger share of values that cannot be read."""
+        return 0.05
+
+    @property
+    def seen(self) -> str:
+        """How the values of the fit were written."""
+        return ""
 
     def present(self, values: Any) -> Any:
         """The column with None, NaN or NaT in place of the values that stand for gaps."""
@@ -76,7 +83,7 @@ class ColumnEncoder:
         ``numbers`` are what `numbers` has made of the values.
         """
         lost = self._unread(values, numbers)
-        total = np.count_nonzero(lost | ~np.isnan(numbers[:, 0]))
+        total = int(np.count_nonzero(lost | ~np.isnan(numbers[:, 0])))
         example = as_series(values).iloc[int(lost.argmax())] if lost.any() else None
         return int(lost.sum()), total, example
 
@@ -108,7 +115,7 @@ class NumberColumn(ColumnEncoder):
 
     # Whether they are text, or may be, and how they are written, if not as 1234.5.
     written: Annotated[bool, stored.Flag()] = False
-    form: Annotated[NumberFormat | None, stored.OrNone(stored.Record(NumberFormat))] = None
+    form: Annotated[NumberFormat | None, stored.Record(NumberFormat)] = None
     # The share of values that could not be read at the fit.
     odd: Annotated[float, stored.Number(0.0, 1.0)] = 0.0
 
@@ -163,8 +170,11 @@ class Categories(ColumnEncoder):
     known: Annotated[tuple[str, ...], stored.Texts(different=True, make=tuple)]
 
     n_columns = 1
-    # New ones are no surprise; that most are new is one.
-    most_unread = 0.5
+
+    @property
+    def most_unread(self) -> float:
+        """A few new ones are no surprise."""
+        return 0.5
 
     def names(self, column: str) -> list[str]:
         """The one column by name."""
@@ -174,7 +184,7 @@ class Categories(ColumnEncoder):
         """The codes (n_rows, 1) of text, None or blank where it is missing."""
         words = category_words(values)
         if set(self.known) == set(_FLAGS.values()):
-            words = [_FLAGS.get(word, word) for word in words]
+            words = [word and _FLAGS.get(word, word) for word in words]
         found = places(words, (*self.known, None)).astype(np.float64)
         return np.where(found == len(self.known), np.nan, found)[:, None]
 
@@ -209,9 +219,7 @@ class Text(ColumnEncoder):
     ]
     rarity: Annotated[np.ndarray, stored.Array("G", 0.0)]  # the inverse document frequencies
     # Single precision; None: the first of the n-grams themselves.
-    directions: Annotated[
-        np.ndarray | None, stored.OrNone(stored.Array("P G", -1e10, 1e10, kind="single"))
-    ]
+    directions: Annotated[np.ndarray | None, stored.Array("P G", -1e10, 1e10, kind="single")]
     n_columns: Annotated[int, stored.Whole(1, letter="P")]
     # What the columns are divided by.
     scale: Annotated[np.float32, stored.As(stored.Number(1e-30, 1e30), float, np.float32)]
@@ -264,8 +272,8 @@ class Dates(ColumnEncoder):
     """
 
     # Of dates that are given as text.
-    format: Annotated[str | None, stored.OrNone(stored.Text(_LONGEST_FORMAT))]
-    time_zone: Annotated[str | None, stored.OrNone(stored.Text())]
+    format: Annotated[str | None, stored.Text(_LONGEST_FORMAT)]
+    time_zone: Annotated[str | None, stored.Text()]
     unit: Annotated[str, stored.OneOf(*TIME_UNITS)]  # the finest part that is kept
     parts: Annotated[
         tuple[str, ...], stored.ListOf(stored.OneOf(*DATE_PARTS, SECONDS), make=tuple)

@@ -24,14 +24,8 @@ def encoders_of(model: Any) -> dict[str, Encoder | None]:
 
 def kinds_of(model: Any) -> dict[str, str]:
     """The kinds of the columns of a fitted model: "number", "text" or "date"."""
-    return {
-        name: "number"
-        if isinstance(encoder, NumberColumn)
-        else "date"
-        if isinstance(encoder, Dates)
-        else "text"
-        for name, encoder in encoders_of(model).items()
-    }
+    kinds = {NumberColumn: "number", Dates: "date"}
+    return {name: kinds.get(type(one), "text") for name, one in encoders_of(model).items()}
 
 
 def formats_of(model: Any) -> dict[str, NumberFormat]:
