@@ -198,7 +198,7 @@ class Layered(TransformerMixin, Ensemble):
         pairs = iter(self._roster.checked())
         return [[next(pairs) for _ in layer] for layer in self.estimators]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         layered = self._roster.has_layers(all)
         given = self._roster.entries()[: len(self.estimators[0]) if layered else None]
         tags = roster.take_tags(super().__sklearn_tags__(), [member for _, member in given])
