@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_array, check_scalar, metaestimators
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from covey._core.limits import FAR
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 _being_fitted: set[int] = set()
 _looking = threading.Lock()
@@ -51,7 +53,12 @@ def one_fit_at_once(estimator: Any) -> Iterator[None]:
         _being_fitted.discard(id(estimator))
 
 
-def fitted_alone(fit: Callable[..., Any]) -> Callable[..., Any]:
+def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """scikit-learn's decorator; type checkers see the method that it decorates."""
+    return metaestimators.available_if(check)
+
+
+def fitted_alone(fit: Method) -> Method:
     """A ``fit`` that is `one_fit_at_once`; warnings in it count one frame more to its caller."""
 
     @wraps(fit)
@@ -59,7 +66,7 @@ def fitted_alone(fit: Callable[..., Any]) -> Callable[..., Any]:
         with one_fit_at_once(self):
             return fit(self, *args, **given)
 
-    return guarded
+    return cast(Method, guarded)
 
 
 def check_one_target(y: Any) -> None:
