@@ -166,7 +166,11 @@ class Search:
         # grown before, if there is another one: single precision is enough.
         last = rungs[-1].rows if rungs else rows
         self._bases = standardized_bases(
-            last, features, sampled=bool(rungs), single=len(rungs) > 1 and self._bears_single(last)
+            last,
+            features,
+            plan.task.n_ramps,
+            sampled=bool(rungs),
+            single=len(rungs) > 1 and self._bears_single(last),
         )
         for rung in rungs[:-1]:
             for name, scaled in self._bases.items():
