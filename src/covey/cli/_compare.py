@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covey._number_words import quoted
+from covey._number_words import points, quoted
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
@@ -28,27 +28,28 @@ _CHANCE = 0.05
 _FEW_ROWS = 20_000
 
 
+_MODELS = options.option(
+    "Only those whose names hold this; repeatable.", "--models", metavar="NAME"
+)
+_MORE = options.option(
+    "A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
+    "repeatable. LightGBM is there by itself where it is installed.",
+    "--with",
+    metavar="NAME",
+)
+
+
 def compare(
     table: options.Table,
     target: options.Target,
     sheet: options.Sheet = None,
-    models: options.option(
-        list[str] | None,
-        "Only those whose names hold this; repeatable.",
-        "--models",
-        metavar="NAME",
-    ) = None,
-    more: options.option(
-        list[str] | None,
-        "A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
-        "repeatable. LightGBM is there by itself where it is installed.",
-        "--with",
-        metavar="NAME",
-    ) = None,
+    models: Annotated[list[str] | None, _MODELS] = None,
+    more: Annotated[list[str] | None, _MORE] = None,
     group: options.Group = None,
     time: options.Time = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    gap: options.Gap = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -65,9 +66,8 @@ def compare(
     from covey.cli._problem import read_problem
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
-    problem = read_problem(
-        table, target, console, group=group, time=time, drop=drop, keep=keep, task=task
-    )
+    reading = dict[str, Any](group=group, time=time, drop=drop, keep=keep, gap=gap, task=task)
+    problem = read_problem(table, target, console, **reading)
     field = contestants(problem, seed, more or ())
 
     def among(name: str, wanted: Iterable[str]) -> bool:
@@ -149,7 +149,7 @@ def _show(
         if not problem.regression:
             record["loss_difference_from_best"] = more
         if model is not best:
-            between = "{} ({} to {})".format(*map(sentences.points, gap.get(main)))
+            between = "{} ({} to {})".format(*map(points, gap.get(main)))
             really = really or "no"
             if more.value == more.value:
                 lost += f" ({more.value:+.3f})"

@@ -18,7 +18,6 @@ from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
 from covey.fusers._outputs import member_output
-from covey.tables._known_columns import with_floats
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
@@ -69,7 +68,7 @@ def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
     with warnings.catch_warnings():
         # Classes with fewer rows than folds are spread as far as they go.
         warnings.simplefilter("ignore")
-        if splitter is None:
+        if splitter is None and problem.groups is not None:
             splits = group_folds(n_folds, y, problem.groups, regression, seed)
         else:
             splits = list(splitter.split(problem.table, y, problem.groups))
@@ -131,7 +130,7 @@ class Trial:
         problem = self.problem
         for number, (train, test) in enumerate(self.splits):
             prepared = PreparedRows(problem, train, self.seed)
-            held_out = with_floats(problem.table.iloc[test], problem.kinds, problem.formats)
+            held_out = problem.take(test)
             if expected is not None:
                 seconds = expected * (n_parts - number)
                 left = f"about {seconds / 60:.0f} min" if seconds > 100 else f"{seconds:.0f} s"
@@ -342,7 +341,7 @@ def fitted_and_judged(
             console.meanwhile(said)  # for who waits for the flock
         step(f"{name}, on all {n_rows:,} rows")
         started = time.perf_counter()
-        model, stopped = _fitted(problem, learner, seed, files and files[-1])
+        model, stopped = _fitted(problem, learner, seed, files[-1] if files else None)
         step("", 1)
         expected = time.perf_counter() - started
         others = {} if is_short else rivals

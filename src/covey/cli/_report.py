@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 EXAMPLE = (*options.FITTED, "covey report flock.covey wine.csv --out report.html")
 
 
+_TARGET = options.option("The true values; by default the model's target.", metavar="COLUMN")
+_NAME = options.option(
+    "What names the rows; by default they are counted.", "--id", metavar="COLUMN"
+)
+
+
 def report(
     model: options.Model,
     table: options.Table,
-    out: options.option(str, "Where to write it.", metavar="FILE.html"),
+    out: Annotated[str, options.option("Where to write it.", metavar="FILE.html")],
     sheet: options.Sheet = None,
-    target: options.option(
-        str | None, "The true values; by default the model's target.", metavar="COLUMN"
-    ) = None,
-    name: options.option(
-        str | None, "What names the rows; by default they are counted.", "--id", metavar="COLUMN"
-    ) = None,
+    target: Annotated[str | None, _TARGET] = None,
+    name: Annotated[str | None, _NAME] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -66,19 +68,19 @@ def report(
         check_column(frame, name, "--id")
     models.check_needed(fitted, frame.columns, table)
     frame, truth = _known_rows(frame, target, classes, console)
-    caution = None
+    # What is said is about the columns of this table that the model reads.
+    caution, rows = None, table_for(fitted, frame)
     if hasattr(fitted, "seen_"):
-        hashes = row_hashes(frame, kinds_of(fitted))
+        hashes = row_hashes(rows, kinds_of(fitted))
         again = int(np.isin(hashes, fitted.seen_).sum())
         if again:
-            rows = f"{again:,} of these {len(frame):,} rows were fitted on"
-            console.note(f"{rows}: the report flatters.")
-            caution = f"{rows}: on new ones the model is less right than it looks here."
+            known_rows = f"{again:,} of these {len(frame):,} rows were fitted on"
+            console.note(f"{known_rows}: the report flatters.")
+            caution = f"{known_rows}: on new ones the model is less right than it looks here."
     promised = None if known is None else known.own
     evaluation = evaluate(
         fitted,
-        # What is said is about the columns of this table that the model reads.
-        table_for(fitted, frame),
+        rows,
         truth,
         target=target,
         n_rows=0 if known is None else known.n_rows,

@@ -39,7 +39,7 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
     if inputs.classes is None:
         truth, squares = y, (P.values[:, :, 0] - y[:, None]) ** 2
         scores = np.sqrt(means(squares))
-        of_row, groups = np.zeros(len(y), dtype=np.intp), []
+        of_row, groups = np.zeros(len(y), dtype=np.intp), list[str]()
         for low, high, rows in quarters(np.asarray(flock.predict(seen), dtype=np.float64)):
             of_row[rows] = len(groups)
             groups.append(range_words(low, high))
@@ -147,7 +147,7 @@ def _sizes(inputs: Inputs, seen: Any, n_members: int, support: np.ndarray | None
         made_of = getattr(flock, "preparation_", None)
         return size if made_of is None else size @ made_of.shares()
     scale = getattr(flock, "scale_", None)
-    if np.ndim(coef) == 3 and np.shape(coef)[2] == n_features and scale is not None:
+    if coef is not None and scale is not None and np.shape(coef)[2:] == (n_features,):
         return _of_linear(coef * scale)
     if hasattr(getattr(flock, "model_", None), "member_sizes"):
         return flock.model_.member_sizes(flock)
@@ -155,7 +155,7 @@ def _sizes(inputs: Inputs, seen: Any, n_members: int, support: np.ndarray | None
     for k, member in enumerate(getattr(flock, "estimators_", ())):
         own = np.ones(n_features, bool) if support is None else support[k]
         importances = getattr(member, "feature_importances_", None)
-        if np.shape(importances) == (own.sum(),):
+        if importances is not None and np.shape(importances) == (own.sum(),):
             size[k, own] = importances
         elif (moved := _moved_by(member, own, seen)) is not None:
             size[k, own] = moved

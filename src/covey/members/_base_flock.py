@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import joblib
 import numpy as np
@@ -26,7 +26,7 @@ from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
-from covey._state import AnyOf, OrAbsent, OrNone, Record, Where, Whole, refuse
+from covey._state import AnyOf, OrAbsent, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
 from covey.fusers import Predictions
 from covey.members._calibrated import (
@@ -90,14 +90,17 @@ class Flock(CallbackSupportMixin, Ensemble):
     """
 
     # What becomes of gaps and categories.
-    preparation_: OrNone(Record(Preparation, "F D")) = None
-    _seed: Whole(0, 2**31)
-    model_: AnyOf(GatedModel, MixedModel, letters="C D F")
-    calibration_: Where(
-        "_classifies",
-        OrAbsent(Record(SetCalibration, "C")),
-        OrAbsent(Record(IntervalCalibration)),
-    )
+    preparation_: Annotated[Preparation | None, Record(Preparation, "F D")] = None
+    _seed: Annotated[int, Whole(0, 2**31)]
+    model_: Annotated[GatedModel | MixedModel, AnyOf(GatedModel, MixedModel, letters="C D F")]
+    calibration_: Annotated[
+        SetCalibration | IntervalCalibration,
+        Where(
+            "_classifies",
+            OrAbsent(Record(SetCalibration, "C")),
+            OrAbsent(Record(IntervalCalibration)),
+        ),
+    ]
 
     classes_, y_range_ = _OfTarget("classes"), _OfTarget("range")
     mean_, scale_ = _PartOf("_scaling", "mean"), _PartOf("_scaling", "scale")

@@ -98,7 +98,7 @@ class FlockColumns:
             (NumberColumn(),) * len(every) if known.reading is None else known.reading.encoders
         )
         written = tuple(
-            NumberColumn(True, formats[name]) if name in formats else encoder
+            replace(encoder, written=True, form=formats[name]) if name in formats else encoder
             for name, encoder in zip(feature_names(self._flock), encoders, strict=True)
         )
         self.set_preparation(replace(known, reading=TableReader(written)))

@@ -70,13 +70,12 @@ class ColumnEffects:
 
     def __init__(
         self,
-        basis: Basis,
-        mean: np.ndarray,
-        scale: np.ndarray,
+        scaled: tuple[Basis, np.ndarray, np.ndarray],
         names: list[str],
         made_of: np.ndarray | None = None,
     ) -> None:
-        self._basis, self._mean, self._scale, self._names = basis, mean, scale, names
+        (basis, self._mean, self._scale), self._names = scaled, names
+        self._basis = basis
         partner = np.where(basis.partner >= 0, basis.partner, basis.feature)
         of = np.arange(basis.n_features) if made_of is None else made_of
         # The columns of one feature have one key, and so has each product of two.
@@ -125,7 +124,7 @@ def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summa
     """Return the text of ``flock.summary()``, of at most so many lines of so many characters."""
     names, weights, model = flock._columns.names(), _weights(flock), flock.model_
     made_of = _made_of(flock)
-    effects = ColumnEffects(*model.scaled_basis, names, made_of)
+    effects = ColumnEffects(model.scaled_basis, names, made_of)
     contrast, asked = model.contrast(), _conditions(flock, names, made_of)
     shown: dict[int, list[str]] = {}
     needs = needed_most(flock)
@@ -273,7 +272,7 @@ def _conditions(flock: Any, names: list[str], made_of: np.ndarray | None) -> lis
     else:
         rule = f"as {fuser.title} decides" if fuser.learns else "everywhere"
         return [rule] * flock.n_estimators_
-    effects = ColumnEffects(*scaled, names, made_of)
+    effects = ColumnEffects(scaled, names, made_of)
     found = []
     for k, group in enumerate(groups):
         together = groups == group

@@ -7,13 +7,12 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from covey._core.basis import Basis
 from covey._core.inspection.fusion_loss import divergences, gate_shares
 from covey.fusers import Predictions
-from covey.tables._columns import feature_names
+from covey.tables._columns import Names, feature_names
 
 # A member with less weight than this is left out of an explanation.
 LEAST_WEIGHT = 0.01
@@ -100,7 +99,7 @@ def _gate_shares(flock: Any, X: Any) -> np.ndarray:
 
 
 def because(
-    pushes: np.ndarray, names: ArrayLike, top: int, *, either_way: bool
+    pushes: np.ndarray, names: Names, top: int, *, either_way: bool
 ) -> list[tuple[str, float]]:
     """Return what moved a member the most; nothing where nothing moved it.
 
@@ -112,7 +111,7 @@ def because(
     return [(names[k], float(pushes[k])) for k in chosen if size[k] > _LEAST_PUSH]
 
 
-def _strongest(flock: Any, names: ArrayLike, shares: Any) -> list[str]:
+def _strongest(flock: Any, names: Names, shares: Any) -> list[str]:
     """Return what moves each member the most in general; "(constant)" where nothing does."""
     sizes = np.abs(flock.model_.contrast() * flock.model_.column_scale).mean(axis=1) @ shares
     return [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -39,15 +39,16 @@ _LARGEST_ROW = 1e100
 class MixedModel:
     """K members of several kinds and their weights; N examples of D columns."""
 
-    target: stored.AnyOf(Classes, Numbers, letters="C")
-    members: stored.Named("K", make=Bunch)
-    weights: stored.Share("K")
-    candidates: stored.Columns()
+    target: Annotated[Classes | Numbers, stored.AnyOf(Classes, Numbers, letters="C")]
+    members: Annotated[Bunch, stored.Named("K", make=Bunch)]
+    weights: Annotated[np.ndarray, stored.Share("K")]
+    candidates: Annotated[dict[str, np.ndarray], stored.Columns()]
     # What is typical of the rows fills gaps of new ones, and explanations compare rows with it.
-    typical: stored.Array("D", -_LARGEST_ROW, _LARGEST_ROW)
-    examples: stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)
-    columns: stored.OrNone(stored.Texts("D"))  # the names that members were given, if any
-    is_sparse: stored.Flag()
+    typical: Annotated[np.ndarray, stored.Array("D", -_LARGEST_ROW, _LARGEST_ROW)]
+    examples: Annotated[np.ndarray, stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)]
+    # The names that members were given, if any.
+    columns: Annotated[list[str] | None, stored.Texts("D")]
+    is_sparse: Annotated[bool, stored.Flag()]
 
     @classmethod
     def of(cls, rows: InMemoryRows, **members: Any) -> Self:

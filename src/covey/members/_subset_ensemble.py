@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -85,7 +85,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
         "adaboost": a member makes the rows that it gets wrong ``(C - 1) (1 - e) / e`` times as
         heavy, e being its weighted error. None: all rows keep their weights. By default as in
         the paper.
-    feature_groups, always_keep, categorical_features
+    feature_groups, always_keep, categorical_features, gaps
         As for `FlockClassifier`, and so are gaps and categories.
     fit_intercept : bool, default=True
         Whether each class has an intercept. It is never masked. Without one, features are
@@ -164,11 +164,14 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
-    fuser: stored.Parameter(Fuser)
-    model_: stored.Record(GrownModel, "C D F")
-    _grown: stored.Stacked(GrownMember, "R")
-    _ranges: stored.OrNone(stored.Array("2 D"))
-    _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
+    fuser: Annotated[str | Fuser, stored.Parameter(Fuser)]
+    model_: Annotated[GrownModel, stored.Record(GrownModel, "C D F")]
+    _grown: Annotated[list[GrownMember], stored.Stacked(GrownMember, "R")]
+    _ranges: Annotated[np.ndarray | None, stored.Array("2 D")]
+    _grown_with: Annotated[
+        dict[str, bool],
+        stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()}),
+    ]
 
     _finder = Growing
 
@@ -191,6 +194,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
         feature_groups: Any = None,
         always_keep: Any = None,
         categorical_features: Any = "from_dtype",
+        gaps: Mapping[Any, Any] | None = None,
         fit_intercept: bool = True,
         scale_features: bool = True,
         fuser: str | Fuser = "product",
@@ -319,7 +323,7 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
         The initial temperature of "metropolis"; None is 0.01.
     subset_penalty : float, default=0.0
         What a feature must earn to stay in a subset, in weighted loss of standardized y.
-    feature_groups, always_keep, categorical_features, select_size
+    feature_groups, always_keep, categorical_features, gaps, select_size
         As for `SubsetEnsembleClassifier`.
     validation_fraction, warm_start, n_jobs
         As for `SubsetEnsembleClassifier`.
@@ -363,11 +367,14 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     (442, 4)
     """
 
-    fuser: stored.Parameter(Fuser)
-    model_: stored.Record(GrownModel, "C D F")
-    _grown: stored.Stacked(GrownMember, "R")
-    _ranges: stored.OrNone(stored.Array("2 D"))
-    _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
+    fuser: Annotated[str | Fuser, stored.Parameter(Fuser)]
+    model_: Annotated[GrownModel, stored.Record(GrownModel, "C D F")]
+    _grown: Annotated[list[GrownMember], stored.Stacked(GrownMember, "R")]
+    _ranges: Annotated[np.ndarray | None, stored.Array("2 D")]
+    _grown_with: Annotated[
+        dict[str, bool],
+        stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()}),
+    ]
 
     _finder = Growing
 
@@ -391,6 +398,7 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
         feature_groups: Any = None,
         always_keep: Any = None,
         categorical_features: Any = "from_dtype",
+        gaps: Mapping[Any, Any] | None = None,
         fuser: str | Fuser = "mean",
         select_size: str | None = None,
         validation_fraction: float = 0.1,

@@ -25,15 +25,18 @@ _DEEPEST_VALUE = 6
 class Writer:
     """Collects the arrays of a file while its document is made.
 
-    ``write_model(model, writer)`` is the function that writes models of all kinds.
+    ``write_model(model, writer)`` is the function that writes models of all kinds. ``keeps_rows``
+    says whether rows of the training may be written.
     """
 
     def __init__(
         self,
         write_model: Callable[[Any, Writer], dict[str, Any]],
         by_hand: Callable[[type], Any],
+        keeps_rows: bool = True,
     ) -> None:
         self.arrays: list[np.ndarray] = []
+        self.keeps_rows = keeps_rows
         self._write_model = write_model
         self._by_hand = by_hand
 
@@ -82,7 +85,7 @@ class Writer:
             "values": self.array(values.data),
         }
 
-    def texts(self, texts: Sequence[str] | np.ndarray | None) -> list[int] | None:
+    def texts(self, texts: Sequence[str] | np.ndarray | None) -> list[int | None] | None:
         """A list of strings as two arrays: their lengths, and their bytes one after another."""
         if texts is None:
             return None
@@ -146,10 +149,10 @@ class Writer:
         Of other packages' classes only those that are not as they default are written, since
         their parameters come and go.
         """
-        defaults = {}
+        defaults: Mapping[str, Any] = {}
         if not type(estimator).__module__.startswith("covey."):
             defaults = inspect.signature(type(estimator)).parameters
-        written = {}
+        written: dict[str, Any] = {}
         for name, value in sorted(estimator.get_params(deep=False).items()):
             if name in OF_THE_MACHINE or _is_default(value, defaults.get(name)):
                 continue
