@@ -93,6 +93,8 @@ class Task:
     toward_mean: float = 0.0  # see `covey._core.gating.gate.GatedObjective`
     # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
     pace: Pace = Pace(max_iter=50, path_iter=12, n_steps=30)
+    # On rungs: what wins there is fitted again, on more rows.
+    rung_pace: Pace = Pace(max_iter=30, path_iter=8, n_steps=0)
     few: Task | None = None  # what is searched for where few rows tell little: see `of_size`
 
 
@@ -129,8 +131,8 @@ CLASSIFICATION = replace(
     ),
 )
 
-# Numbers bear weaker penalties than classes, longer ways to the optimum and finer ramps: there is no
-# end at 1 that a prediction could not pass, but a target that is nearly a function of the features.
+# Numbers bear weaker penalties than classes, longer ways to the optimum and finer ramps: a target
+# may be nearly a function of the features.
 REGRESSION = Task(
     loss_name="mean_loss",
     numbers=True,
@@ -153,6 +155,7 @@ REGRESSION = Task(
     ),
     n_ramps=8,
     pace=Pace(max_iter=150, path_iter=12, n_steps=30),
+    rung_pace=Pace(max_iter=60, path_iter=12, n_steps=0),
 )
 
 
