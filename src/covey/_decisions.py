@@ -168,11 +168,12 @@ def scored(model: Any, probabilities: np.ndarray) -> np.ndarray:
 
 def decided(model: Any, probabilities: np.ndarray) -> np.ndarray:
     """The position of the class that a model predicts, (n,), given its probabilities."""
-    decision = getattr(model, "decision_", None)
-    if decision is None:
-        return probabilities.argmax(axis=1)
-    found: np.ndarray = decision.codes(probabilities)
-    return found
+    return decided_codes(getattr(model, "decision_", None), probabilities)
+
+
+def decided_codes(decision: Decision | None, probabilities: np.ndarray) -> np.ndarray:
+    """The positions of classes (n,) by a decision; without one, of the most probable ones."""
+    return probabilities.argmax(axis=1) if decision is None else decision.codes(probabilities)
 
 
 def asked_decision(

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey._blocks import as_table, quiet, take_columns, take_rows
+from covey._blocks import as_table, take_columns, take_rows
 from covey._core.fusion.views import order_of_queries
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, check_groups, make_folds
@@ -361,7 +361,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return self._check_table(X, reset=False)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return quiet(function)(X)
+        return np.errstate(all="ignore")(function)(X)
 
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         P = self._all_predictions(X, kind)

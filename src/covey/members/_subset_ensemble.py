@@ -167,7 +167,6 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     fuser: stored.Parameter(Fuser)
     model_: stored.Record(GrownModel, "C D F")
     _grown: stored.Stacked(GrownMember, "R")
-    _ranges: stored.OrNone(stored.Array("2 D"))
     _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
 
     _finder = Growing
@@ -366,7 +365,6 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     fuser: stored.Parameter(Fuser)
     model_: stored.Record(GrownModel, "C D F")
     _grown: stored.Stacked(GrownMember, "R")
-    _ranges: stored.OrNone(stored.Array("2 D"))
     _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
 
     _finder = Growing

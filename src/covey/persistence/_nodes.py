@@ -289,16 +289,17 @@ class Node:
 
     def model(self, name: str) -> Any:
         """A model within this one."""
-        return self._source.read_model(self.child(name))
+        return self.child(name).whole_model()
 
-    def models(self, name: str, length: int | None = None, missing: bool = False) -> list[Any]:
-        """A list of models; None in the place of one that may be missing."""
+    def whole_model(self) -> Any:
+        """The model that this object is."""
+        return self._source.read_model(self)
+
+    def models(self, name: str, length: int | None = None) -> list[Any]:
+        """A list of models."""
         nodes = self.children(name, length)
-        return [None if missing and node is None else self._model_of(node, name) for node in nodes]
-
-    def _model_of(self, node: Node | None, name: str) -> Any:
-        self.check(node is not None, name, "lacks a model.")
-        return self._source.read_model(node)
+        self.check(None not in nodes, name, "lacks a model.")
+        return [node.whole_model() for node in nodes if node is not None]
 
     def lists(self, name: str, length: int | None = None) -> list[Node]:
         """A list of anything, each as the only part of an object, which has the same name."""
