@@ -374,8 +374,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             settings = Growing(recipe).settings(Classes(classes))
         else:
             rows = InMemoryRows(X, y, weight, None, numeric=True, device=HostDevice())
-            recipe.n_features_in_, recipe._seed = n_columns, seed
-            target = Numbers.learnt(PreparedFit(recipe, rows), None)
+            target = Numbers.learnt(PreparedFit(recipe, rows, n_columns, seed=seed), None)
             truth = rows.target.astype(np.float32)
             settings = replace(Growing(recipe).settings(target), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)

@@ -192,7 +192,9 @@ class Flock(CallbackSupportMixin, Ensemble):
                 # Every draw is a function of this one number.
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             journal = self._open_journal(rows)
-            fit = PreparedFit(self, rows, known, journal)
+            columns = self.n_features_in_, getattr(self, "feature_names_in_", None)
+            how = {"seed": self._seed, "known": known, "journal": journal}
+            fit = PreparedFit(self, rows, *columns, **how)
             fit.target = kind.learnt(fit, None if known is None else known.target)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}

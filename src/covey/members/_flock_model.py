@@ -55,6 +55,10 @@ class FlockModel:
         """Return how much each member decides, (n, K)."""
         return self.fuser.importance(self.predictions(rows), rows)
 
+    def outputs(self, rows: Any) -> np.ndarray:
+        """Return what each member predicts, (n, K, C); C is 1 for numbers."""
+        return self.predictions(rows).values
+
     def member_values(self, rows: Any) -> np.ndarray:
         """Return what each member predicts, (n, K, C) or (n, K)."""
         P = self.predictions(rows)

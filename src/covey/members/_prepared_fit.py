@@ -35,13 +35,22 @@ class PreparedFit:
 
     target: Any
 
-    def __init__(self, flock: Any, rows: Any, known: Any = None, journal: Any = None) -> None:
-        self.flock, self.seed, self.journal = flock, flock._seed, journal
+    def __init__(
+        self,
+        flock: Any,
+        rows: Any,
+        n_features: int,
+        names: np.ndarray | None = None,
+        *,
+        seed: int,
+        known: Any = None,
+        journal: Any = None,
+    ) -> None:
+        self.flock, self.seed, self.journal = flock, seed, journal
         self.is_numeric = rows.classes is None
         self.scaling = None if known is None else known.scaling
-        names = getattr(flock, "feature_names_in_", None)
         made_of = (None, None) if known is None else (known.table.preparation, known.table.filling)
-        table = KnownTable(flock.n_features_in_, names, made_of[0], None, made_of[1])
+        table = KnownTable(n_features, names, made_of[0], None, made_of[1])
         if getattr(rows, "table", None) is not None and all(rows.table.shape):
             how = {"weight": rows.weight, "reading": rows.reading}
             table = replace(table, seen=seen_columns(rows.table, feature_names(table), **how))
