@@ -384,8 +384,7 @@ class Flock(CallbackSupportMixin, Ensemble):
                 f"This {type(self).__name__} was fitted to gaps or categories, which no linear "
                 "model of scikit-learn takes; fit it to numbers, or use collapse()."
             )
-        n_iter = int(np.sum(self.n_iter_))
-        model = self.model_.target.plain_model(bool(self.fit_intercept), n_iter)
+        model = self.model_.target.plain_model(bool(self.fit_intercept), int(sum(self.n_iter_)))
         # Copies: what is done to one model is not done to the other.
         model.coef_, model.intercept_ = np.copy(self.coef_), np.copy(self.intercept_)[()]
         model.n_features_in_ = self.n_features_in_

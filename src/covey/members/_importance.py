@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from covey._blocks import take_rows
-from covey._core.gating.gate import Groups
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
-from covey._core.search.assembly import FoundFlock
 from covey._folds import check_groups
 from covey._validation import check_sample_weight
 from covey.inspection._importance import (
@@ -140,12 +138,14 @@ def importance_on_folds(
         own = place[test][place[test] >= 0]
         if not len(own):
             continue
-        of_models: list[Answers] = [
-            _gated(target, found[number], numbers, unit, own)
-            if name == LINEAR
-            else PlainAnswers(_asking(fit, name, found[number]), replaced, own)
-            for name, found in models.items()
-        ]
+        of_models: list[Answers] = []
+        for name, found in models.items():
+            one = found[number]
+            if name != LINEAR:
+                of_models.append(PlainAnswers(_asking(fit, name, one), replaced, own))
+                continue
+            parts = one.groups, *target.in_units(one.coef, one.intercept), numbers, unit, own
+            of_models.append(GatedAnswers(*parts, is_value=fit.is_numeric))
         alone = len(of_models) == 1
         answers.append(of_models[0] if alone else WeightedAnswers(of_models, weights))
     weight = held_out.weight[which]
@@ -171,16 +171,6 @@ def importance_on_folds(
         f"({n_folds} {'fold' if n_folds == 1 else 'folds'}{by_groups})",
     )
     return found.in_parts(names, whole)
-
-
-def _gated(
-    target: Any, found: FoundFlock, numbers: np.ndarray, unit: np.ndarray, rows: np.ndarray
-) -> Answers:
-    groups = Groups(
-        found.basis, found.gate_coef, found.gate_intercept, found.sizes, found.pools, found.weights
-    )
-    coef, intercept = target.in_units(found.coef, found.intercept)
-    return GatedAnswers(groups, coef, intercept, numbers, unit, rows, is_value=target.is_numeric)
 
 
 def _asking(fit: PreparedFit, name: str, model: Any) -> Any:

@@ -143,21 +143,15 @@ class LinearModel(FlockModel):
 
     def fused(self, rows: Any) -> np.ndarray:
         """Return what they predict together."""
-        if isinstance(self.fuser, GatedGroups):
-            fused = self.target.of_pool(self.fuser.fuse_linear(rows, self.coef, self.intercept))
-        elif self.is_one:
-            fused = self.target.of_one(linear_logits(self.basis.rows(rows), *self.as_one()))
-        else:
-            fused = self.fuser.fuse(self.predictions(rows), rows)
-        return self.target.bounded(fused)
+        if not self.is_one:
+            return super().fused(rows)
+        outputs = linear_logits(self.basis.rows(rows), *self.as_one())
+        return self.target.bounded(self.target.of_one(outputs))
 
     def fused_log(self, rows: Any) -> np.ndarray:
         """Return the logarithms of that."""
         if self.is_one:
             return log_softmax(linear_logits(self.basis.rows(rows), *self.as_one())).T
-        if isinstance(self.fuser, GatedGroups):
-            with np.errstate(divide="ignore"):
-                return np.log(self.fused(rows))
         return super().fused_log(rows)
 
     # -- tell ------------------------------------------------------------------------------
@@ -237,6 +231,17 @@ class GatedModel(LinearModel):
         gates = self.basis, self.gate_coef, self.gate_intercept
         groups = self.sizes.tolist(), self.pools, self.group_weights
         return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))
+
+    def fused(self, rows: Any) -> np.ndarray:
+        """Return what they predict together; what members and gates see is computed once."""
+        how = {"numbers": self.target.is_numeric}
+        pooled = self.fuser.groups.predict(rows, self.coef, self.intercept, **how)
+        return self.target.of_pool(pooled)
+
+    def fused_log(self, rows: Any) -> np.ndarray:
+        """Return the logarithms of that."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.fused(rows))
 
     def columns(self) -> np.ndarray:
         """Return which columns of the table may move a prediction, (F,)."""

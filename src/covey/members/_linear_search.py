@@ -26,7 +26,6 @@ from covey._core.search.folds import possible_folds
 from covey._core.search.plan import Family, SearchPlan, Task, Watch, families, of_size
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
-from covey.fusers._gate import GatedGroups
 from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._held_out import HeldOutRows
 from covey.members._linear_model import GatedModel
@@ -106,6 +105,7 @@ class LinearSearch:
             **self._made_of(kept),
             seen=fit.ranges[:, kept] if fit.is_numeric else None,
         )
+        is_limited = not (flock.max_terms is None and flock.max_members is None)
         plan = SearchPlan(
             task,
             self._families(task, n_first),
@@ -117,7 +117,7 @@ class LinearSearch:
             rungs=rungs,
             n_errors=0.0 if self._effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
-            n_restarts=2 if self._effort == "best" and not self._is_limited() and not rungs else 1,
+            n_restarts=2 if self._effort == "best" and not (rungs or is_limited) else 1,
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
@@ -171,12 +171,9 @@ class LinearSearch:
         """Return what another flock of this table predicts: (n, C), or (n,) numbers."""
         target = self._fit.target
         coef, intercept = target.in_units(found.coef, found.intercept)
-        fuser = GatedGroups.of(found, getattr(target, "classes", None))
-        fuse = partial(fuser.fuse_linear, coef=coef, intercept=intercept)
-        return target.bounded(target.of_pool(finite_in_blocks(fuse, X, self._flock.n_jobs)))
-
-    def _is_limited(self) -> bool:
-        return self._flock.max_terms is not None or self._flock.max_members is not None
+        how = {"coef": coef, "intercept": intercept, "numbers": target.is_numeric}
+        pooled = finite_in_blocks(partial(found.groups.predict, **how), X, self._flock.n_jobs)
+        return target.of_pool(pooled)
 
     def _limits(self, features: Features) -> dict[str, float]:
         """Return what a person is willing to read; refuse what nothing can keep to."""

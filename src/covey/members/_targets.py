@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
 from covey._core.algorithm1.settings import REWEIGHTINGS
+from covey._core.fusion.rules import settled
 from covey._core.losses import LOSSES, ClassLoss, ValueLoss
 from covey._core.search.plan import CLASSIFICATION, REGRESSION
 from covey._core.softmax_linear import log_softmax
@@ -207,8 +208,8 @@ class Classes:
         return np.exp(log_softmax(outputs).T)
 
     def of_pool(self, fused: np.ndarray) -> np.ndarray:
-        """Return predictions as they are of what gated groups fuse, (n, C)."""
-        return fused
+        """Return predictions (n, C) of what gated groups fuse, whose ties are exact."""
+        return settled(fused)
 
     def bounded(self, fused: np.ndarray) -> np.ndarray:
         """Return what is fused, as it is."""
@@ -398,8 +399,8 @@ class Numbers:
         return outputs[0]
 
     def of_pool(self, fused: np.ndarray) -> np.ndarray:
-        """Return predictions (n,) of what gated groups fuse, (n, 1)."""
-        return fused[:, 0]
+        """Return predictions (n,) of what gated groups fuse, (n, 1), within their range."""
+        return held_within(fused[:, 0], self.range)
 
     def bounded(self, fused: np.ndarray) -> np.ndarray:
         """Return what is fused, within the range that numbers keep to."""

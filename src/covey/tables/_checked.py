@@ -128,15 +128,12 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
 
 def checked_numbers_with_gaps(estimator: Any, X: Any) -> Any:
     """Rows as floats, with NaN for gaps, of the columns that an estimator was fitted to."""
-    if is_table_of_columns(X) and X.shape[1] != estimator.n_features_in_:
+    dtypes: Any = (np.float64, np.float32)
+    how = {"reset": False, "accept_sparse": "csr", "dtype": dtypes, "ensure_all_finite": False}
+    if not is_table_of_columns(X):
+        return validate_data(estimator, X, **how)
+    if X.shape[1] != estimator.n_features_in_:
         validate_data(estimator, X, reset=False, skip_check_array=True)  # says which are too many
     check_no_dates(X)
     with naming_columns(X):
-        return validate_data(
-            estimator,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-        )
+        return validate_data(estimator, X, **how)
