@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey._core.algorithm1.rows import in_memory
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings, in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.moments import moments

@@ -7,7 +7,7 @@ from scipy import linalg, sparse
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
-from covey._failures import explaining
+from covey._models import explaining
 
 FAR = np.array([[1.0, 1e200], [2.0, -3e200]])
 TINY = np.array([[1.0, 1e-200], [2.0, 0.0]])

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from covey._core.algorithm1.rows import in_memory
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings, in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks

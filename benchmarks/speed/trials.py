@@ -19,8 +19,7 @@ from threadpoolctl import ThreadpoolController
 import covey._core.algorithm1.rows as covey_rows
 import covey._core.search.plan as covey_plan
 from covey import FlockClassifier, SubsetEnsembleClassifier
-from covey._core.algorithm1.rows import RowBlock, in_memory
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import RowBlock, TrainingSettings, in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Workspace
 from covey._core.design import Design

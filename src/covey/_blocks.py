@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._core.arrays import in_parts
 from covey._core.limits import FAR, LARGEST
 from covey._devices import to_numpy
 from covey._validation import (
@@ -155,9 +156,8 @@ def in_blocks(
     Whatever NumPy is told to do about errors, what underflows is zero.
     """
     function = np.errstate(all="ignore")(function)
-    starts = range(0, X.shape[0], ROWS_PER_BLOCK)
-    if len(starts) < 2:
+    if X.shape[0] <= ROWS_PER_BLOCK:
         return function(X)
-    blocks = (take_rows(X, slice(start, start + ROWS_PER_BLOCK)) for start in starts)
+    blocks = (take_rows(X, rows) for rows in in_parts(X.shape[0], ROWS_PER_BLOCK))
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in blocks)
     return sparse.vstack(parts) if sparse.issparse(parts[0]) else np.concatenate(parts)

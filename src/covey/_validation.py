@@ -308,5 +308,5 @@ def check_column_names(X: Any) -> None:
 
 def keep_parameters(estimator: Any, given: dict[str, Any]) -> None:
     """Set the parameters of an estimator as they are given to ``__init__``, as its locals."""
-    for name in estimator._get_param_names():
+    for name in given.keys() - {"self"}:
         setattr(estimator, name, given[name])

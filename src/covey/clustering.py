@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from inspect import isclass
 from math import ceil
 from numbers import Integral
@@ -17,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
+from covey._core.arrays import in_parts
 from covey._core.inspection import consensus as core
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_choice, check_number, fitted_alone
@@ -241,6 +243,7 @@ def _partition(
     return np.maximum(labels, -1)  # some clusterers have several kinds of noise
 
 
+@dataclass(eq=False, repr=False)
 class ConsensusClustering(ClusterMixin, BaseEstimator):
     """Clusters rows many times, each time differently, and finds what the partitions share.
 
@@ -317,30 +320,17 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     1.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        estimator: Any = None,
-        n_partitions: int = 30,
-        method: str = "co_association",
-        linkage: str = "average",
-        max_features: float = 1.0,
-        max_samples: float = 0.8,
-        n_clusters_range: tuple[int, int] = (2, 10),
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.estimator = estimator
-        self.n_partitions = n_partitions
-        self.method = method
-        self.linkage = linkage
-        self.max_features = max_features
-        self.max_samples = max_samples
-        self.n_clusters_range = n_clusters_range
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_clusters: int | None = None
+    _: KW_ONLY
+    estimator: Any = None
+    n_partitions: int = 30
+    method: str = "co_association"
+    linkage: str = "average"
+    max_features: float = 1.0
+    max_samples: float = 0.8
+    n_clusters_range: tuple[int, int] = (2, 10)
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     def _clusterers(self) -> tuple[list[Any], str | None]:
         """The clusterers, and the parameter for their number if it can be set."""
@@ -404,10 +394,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             for number in numbers
             for k, draw in enumerate(draws)
         )
-        tried = [
-            np.stack(made[start : start + self.n_partitions], axis=1)
-            for start in range(0, len(made), self.n_partitions)
-        ]
+        tried = [np.stack(made[one], axis=1) for one in in_parts(len(made), self.n_partitions)]
         if all((partitions < 0).all() for partitions in tried):
             raise ValueError(
                 "estimator takes every row for noise in every partition; change its settings."

@@ -21,9 +21,8 @@ from covey._core.fusion import codes
 from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
 from covey.fusers._predictions import encode_labels
+from covey.members import _roster as roster
 from covey.members._ensemble import Ensemble
-from covey.members._given import Classifiers, check_training_table, training_table_of
-from covey.members._routing import parameters_of_estimator, routing_of
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
 _FIXED = {
@@ -168,7 +167,7 @@ class CodeBookClassifier(
         -------
         routing : MetadataRouter
         """
-        return routing_of(self, {"estimator": self.estimator})
+        return roster.routing_of(self, {"estimator": self.estimator})
 
     # -- fit ---------------------------------------------------------------------------------
 
@@ -190,11 +189,11 @@ class CodeBookClassifier(
             then gets weights only if it requests them (``set_fit_request``).
         """
         self._check_parameters()
-        X, y, weight = training_table_of(self, Classifiers, X, y, sample_weight)
-        self.classes_ = Classifiers.classes(type(self).__name__, [], y, prefit=False)
+        X, y, weight = roster.training_table_of(self, roster.Classifiers, X, y, sample_weight)
+        self.classes_ = roster.Classifiers.classes(type(self).__name__, [], y, prefit=False)
         positions = np.searchsorted(self.classes_, y)
         book = self._book()
-        parameters = parameters_of_estimator(self, self.estimator, weight, None, metadata)
+        parameters = roster.parameters_of_estimator(self, self.estimator, weight, None, metadata)
         learners = [clone(self.estimator) for _ in book.T]
         self.estimators_ = self._fit_bits(learners, book, X, positions, parameters, partly=False)
         self.code_book_ = book
@@ -242,15 +241,17 @@ class CodeBookClassifier(
         """
         first = not hasattr(self, "code_book_")
         self._check_parameters()
-        X, y, weight = check_training_table(self, Classifiers, X, y, sample_weight, reset=first)
-        parameters = parameters_of_estimator(
+        X, y, weight = roster.check_training_table(
+            self, roster.Classifiers, X, y, sample_weight, reset=first
+        )
+        parameters = roster.parameters_of_estimator(
             self, self.estimator, weight, None, metadata, "partial_fit"
         )
         if first and classes is None:
             raise ValueError("The first call of partial_fit needs classes, all that y will hold.")
         if classes is not None:
-            known = Classifiers.check_target(classes)
-            known = Classifiers.classes(type(self).__name__, [], known, prefit=False)
+            known = roster.Classifiers.check_target(classes)
+            known = roster.Classifiers.classes(type(self).__name__, [], known, prefit=False)
             if not (first or np.array_equal(known, self.classes_)):
                 raise ValueError(
                     f"classes={known.tolist()} differ from those of the first call of "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -49,6 +49,7 @@ from covey.tables._table_reader import TableReader
 GROWTH = {"flip_probability": 0.05, "tol": -np.inf, "max_iter": 150, "subset_penalty": 0.003}
 
 
+@dataclass(eq=False, repr=False)
 class SubsetSelector(SelectorMixin, BaseEstimator):
     """Selects all features that carry something about y, or the fewest that suffice.
 
@@ -181,34 +182,19 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     [[0, 8]]
     """
 
-    def __init__(
-        self,
-        estimator: SubsetEnsembleClassifier | SubsetEnsembleRegressor | None = None,
-        *,
-        select: str = "all",
-        feature_groups: Any = None,
-        prefit: bool = False,
-        n_features_to_select: int | None = None,
-        n_pairs: int | None = None,
-        individual_threshold: float | None = None,
-        cross_threshold: float | None = None,
-        level: float = 0.05,
-        n_resamples: int = 30,
-        categorical_features: Any = "from_dtype",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.select = select
-        self.feature_groups = feature_groups
-        self.prefit = prefit
-        self.n_features_to_select = n_features_to_select
-        self.n_pairs = n_pairs
-        self.individual_threshold = individual_threshold
-        self.cross_threshold = cross_threshold
-        self.level = level
-        self.n_resamples = n_resamples
-        self.categorical_features = categorical_features
-        self.random_state = random_state
+    estimator: SubsetEnsembleClassifier | SubsetEnsembleRegressor | None = None
+    _: KW_ONLY
+    select: str = "all"
+    feature_groups: Any = None
+    prefit: bool = False
+    n_features_to_select: int | None = None
+    n_pairs: int | None = None
+    individual_threshold: float | None = None
+    cross_threshold: float | None = None
+    level: float = 0.05
+    n_resamples: int = 30
+    categorical_features: Any = "from_dtype"
+    random_state: int | np.random.RandomState | None = None
 
     # -- fit -------------------------------------------------------------------------------
 

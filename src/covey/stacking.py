@@ -21,13 +21,11 @@ from sklearn.base import (
     clone,
 )
 from sklearn.utils import Bunch, check_array, get_tags
-from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, process_routing
+from sklearn.utils.metadata_routing import UNUSED, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from covey import _state as stored
 from covey._blocks import take_columns, take_rows
-from covey._devices import returned
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
 from covey._validation import check_number, fitted_alone
@@ -45,8 +43,6 @@ from covey.fusers._stacking import (
 )
 from covey.members import _roster as roster
 from covey.members._ensemble import Ensemble
-from covey.members._given import Classifiers, Regressors, training_table_of
-from covey.members._routing import FitParameters, fit_parameters, routing_of
 from covey.members._stored import check_fuser, check_member, try_row
 from covey.tables._columns import chosen_columns
 
@@ -71,6 +67,11 @@ class Layered(TransformerMixin, Ensemble):
     _n_made: stored.OrAbsent(stored.Whole(1))
     _ranks: stored.ListOf(stored.OrNone(stored.ListOf(stored.Record(KnownNumbers))), "L-1")
     fuser_: stored.Model(Stacking)
+
+    _roster = property(lambda self: roster.Roster(self, self._models, layered=True))
+    named_estimators = property(roster.named_estimators)
+    get_metadata_routing, transform = roster.get_metadata_routing, roster.transform
+    get_feature_names_out = roster.get_feature_names_out
 
     # What is given to fit is requested by parts; this estimator has no request of its own.
     __metadata_request__fit = dict.fromkeys(("sample_weight", "groups"), UNUSED)
@@ -118,12 +119,12 @@ class Layered(TransformerMixin, Ensemble):
             request, and the default model on top gets the weights.
         """
         given, layers = self._check_layers()
-        X, y, weight = training_table_of(self, self._models, X, y, sample_weight)
+        X, y, weight = roster.training_table_of(self, self._models, X, y, sample_weight)
         prefit = self._is_prefit()
         classes = self._models.classes(type(self).__name__, layers[0], y, prefit)
         if classes is not None:
             self.classes_ = classes
-        parameters = fit_parameters(self, *self._parts(), weight, groups, metadata)
+        parameters = roster.fit_parameters(self, *self._parts(), weight, groups, metadata)
         predicted, beside, rows = self._learn_layers(layers, X, y, parameters)
         members = [member for layer in self.layers_ for member in layer]
         self.named_estimators_ = roster.by_name(given, members)
@@ -141,18 +142,6 @@ class Layered(TransformerMixin, Ensemble):
     def _is_prefit(self) -> bool:
         """Return whether the members are fitted already."""
         return isinstance(self.cv, str) and self.cv == "prefit"
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata members, splitter, the model on top and ``features`` request.
-
-        A number of folds requests groups: then none divides a group.
-
-        Returns
-        -------
-        routing : MetadataRouter
-        """
-        members, parts = self._parts()
-        return routing_of(self, members | parts)
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The members that are fitted, and what else is; nothing is checked."""
@@ -193,15 +182,6 @@ class Layered(TransformerMixin, Ensemble):
         return Stacking.default_final(self.kind_) if final is None else final
 
     # -- names and parameters ----------------------------------------------------------------
-
-    @property
-    def _roster(self) -> roster.Roster:
-        return roster.Roster(self, self._models, layered=True)
-
-    @property
-    def named_estimators(self) -> Bunch:
-        """The members of all layers by name, as they are given."""
-        return self._roster.named()
 
     def _layers(self) -> list[list[tuple[str, Any]]]:
         """The layers as lists of (name, estimator) pairs."""
@@ -307,7 +287,7 @@ class Layered(TransformerMixin, Ensemble):
     # -- fit ---------------------------------------------------------------------------------
 
     def _learn_layers(
-        self, layers: list, X: Any, y: np.ndarray, parameters: FitParameters
+        self, layers: list, X: Any, y: np.ndarray, parameters: roster.FitParameters
     ) -> tuple[np.ndarray, Any, np.ndarray]:
         """Fit all layers, or take those that are fitted already.
 
@@ -419,34 +399,7 @@ class Layered(TransformerMixin, Ensemble):
         """Return what the model on top sees."""
         return self.fuser_._columns(*self._to_fuse(X))
 
-    def transform(self, X: Any) -> Any:
-        """Return what the model on top sees of rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        columns : array or sparse matrix of shape (n_samples, n_columns)
-            ``get_feature_names_out`` names them.
-        """
-        return returned(self._by_blocks(self._as_columns, self._check_rows(X)), X)
-
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """The names of the columns that ``transform`` gives: of this class, member and class.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns of X, if it had none when this was fitted.
-
-        Returns
-        -------
-        names : ndarray of str objects
-        """
-        check_is_fitted(self, "fuser_")
-        input_names = _check_feature_names_in(self, input_features)
+    def _column_names(self, input_names: np.ndarray) -> list[str]:
         classes = getattr(self, "classes_", None)
         # Of two classes the first is left out.
         names = roster.column_names(
@@ -460,7 +413,7 @@ class Layered(TransformerMixin, Ensemble):
             except AttributeError:  # it has no names, or a step of it has none
                 made = range(self._n_made)
             names += [f"features__{name}" for name in made]
-        return np.array(names, dtype=object)
+        return names
 
 
 def _numbers(made: Any) -> Any:
@@ -632,7 +585,7 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
     verbose: int = 0
 
     kind_ = "probability"
-    _models = Classifiers
+    _models = roster.Classifiers
     _choices = ("auto", *CLASS_OUTPUTS)
 
     def _output_of(self, name: str, member: Any, wanted: str) -> str:
@@ -771,7 +724,7 @@ class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
     verbose: int = 0
 
     kind_ = "value"
-    _models = Regressors
+    _models = roster.Regressors
     _choices = VALUE_OUTPUTS
     clip = 1e-6  # numbers have no logits
 

@@ -27,7 +27,7 @@ from covey import MultiviewClassifier, fuse
 from covey.fusers import Predictions
 from covey.fusers._base import FUSERS
 from covey.fusers._fixed import make_fuser
-from covey.members._views import rows_with_views
+from covey.members._multiview import rows_with_views
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
 VIEWS = {"sepal": [0, 1], "petal": [2, 3]}

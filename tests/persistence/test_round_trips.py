@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import covey
 from covey.members import LinearRegressionMember
@@ -128,6 +129,13 @@ def test_models_of_sparse_rows_come_back(rule, tmp_path):
     again = round_trip(model, tmp_path)
     assert_predicts_the_same(model, again, rows)
     assert_same_state(model, again)
+
+
+def test_a_fusion_of_scores_comes_back_whose_members_give_them_in_two_ways(tmp_path):
+    """One has a decision function alone, another one probabilities, which are scores, too."""
+    model = covey.FusionClassifier([SVC(), GaussianNB()], fuser="borda").fit(X, y)
+    assert model.kind_ == "score"
+    assert_predicts_the_same(model, round_trip(model, tmp_path), X)
 
 
 def test_a_collapsed_member_a_fuser_and_an_unfitted_model_come_back(tmp_path):

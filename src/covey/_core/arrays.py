@@ -7,6 +7,7 @@ Shapes are *classes first*: a stack of ``R`` runs over ``n`` rows and ``C`` clas
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from math import prod
 from types import SimpleNamespace
@@ -60,6 +61,13 @@ def to_host(array: Array) -> Any:
 def is_on_host(array: Array) -> bool:
     """Return whether it is NumPy's: reading a number of it costs nothing."""
     return type(array) is np.ndarray or bool(is_numpy_array(array))
+
+
+def in_parts(count: int, at_once: int) -> Iterator[slice]:
+    """Slices, one after another, that together are so many numbers: some of them at once."""
+    at_once = max(1, at_once)
+    for start in range(0, count, at_once):
+        yield slice(start, min(start + at_once, count))
 
 
 def as_slice(positions: Any) -> slice | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.arrays import FloatArray, IntArray
+from covey._core.arrays import FloatArray, IntArray, in_parts
 
 # Numbers, or columns of a block, that are reduced together: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 17
@@ -94,8 +94,7 @@ def scaled_squares(
 def _dense(columns: FloatArray, used: npt.NDArray[np.bool_]) -> Iterator[tuple[slice, FloatArray]]:
     """Some dense columns at a time, without the rows that have no weight."""
     every = bool(used.all())
-    for start in range(0, len(columns), _COLUMNS_AT_ONCE):
-        which = slice(start, start + _COLUMNS_AT_ONCE)
+    for which in in_parts(len(columns), _COLUMNS_AT_ONCE):
         yield which, columns[which] if every else columns[which][:, used]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.arrays import FloatArray
+from covey._core.arrays import FloatArray, in_parts
 from covey._core.block_sums import extent, scaled_means, scaled_squares, total_weight
 from covey._core.blocks import Blocks, MemoryBlocks
 
@@ -32,12 +32,10 @@ def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     parts = [_Part(columns=columns, weight=weight)]
     if len(weight) > 2 * _ROWS_AT_ONCE and not hasattr(columns, "tocsc"):
         # The rows of a long table lie next to each other: some of them at a time.
-        starts = range(0, len(weight), _ROWS_AT_ONCE)
-        some = [slice(start, start + _ROWS_AT_ONCE) for start in starts]
+        some = in_parts(len(weight), _ROWS_AT_ONCE)
         parts = [_Part(columns=columns[:, rows], weight=weight[rows]) for rows in some]
     rows = MemoryBlocks(parts, side_by_side=True)
-    mean, deviation, _ = moments_of_blocks(rows, attrgetter("columns"))
-    return mean, deviation
+    return moments_of_blocks(rows, attrgetter("columns"))[:2]
 
 
 class _Part(SimpleNamespace):

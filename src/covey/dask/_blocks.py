@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from covey._blocks import ROWS_PER_BLOCK
 from covey._core.algorithm1.rows import RowBlock
+from covey._core.arrays import in_parts
 from covey._core.basis import Basis
 from covey._core.fusion.rules import decision_counts
 from covey._core.gating.gate import Parts, softmax_first
@@ -158,8 +159,7 @@ class TableBlock(SearchBlock):
             weight = np.where(self._held_out_rows, self._raw_weight, 0.0)
         everyone = np.arange(theta.shape[1])
         right, total = np.zeros(len(everyone)), 0.0
-        for start in range(0, len(weight), ROWS_PER_BLOCK):
-            rows = slice(start, start + ROWS_PER_BLOCK)
+        for rows in in_parts(len(weight), ROWS_PER_BLOCK):
             weight_of_rows = float(weight[rows].sum())
             if not weight_of_rows:
                 continue

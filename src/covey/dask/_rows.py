@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import vstack
 
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis, ScaledBasis
 from covey._core.fusion.rules import constant_by_counts, constant_by_moments

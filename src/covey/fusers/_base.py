@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from covey._core.arrays import in_parts
 from covey._core.fusion.rules import normalized, settled, share_among, uniform, weighted_mean
 from covey._state import Labels, Whole
 from covey._validation import check_sample_weight
@@ -222,8 +223,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         if P.n_samples <= rows:
             return self._fill_unavailable(function(P, X, codes), P, over)
         whole = None
-        for start in range(0, P.n_samples, rows):
-            block = slice(start, start + rows)
+        for block in in_parts(P.n_samples, rows):
             part = function(
                 P.rows(block),
                 X[block] if self.needs_X else None,

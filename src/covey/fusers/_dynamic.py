@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from covey import _state as stored
+from covey._core.arrays import in_parts
 from covey._core.fusion.competence import (
     alike,
     divergence,
@@ -41,7 +42,7 @@ from covey._core.fusion.competence import (
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._core.limits import FAR, SQUARABLE, TINY
 from covey._state import refuse
-from covey._validation import check_choice, check_flag, check_number
+from covey._validation import check_choice, check_flag, check_number, keep_parameters
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._predictions import Predictions
 
@@ -392,20 +393,7 @@ class DynamicSelection(Fuser):
         n_clusters: int | None = None,
         random_state: int = 0,
     ) -> None:
-        self.method = method
-        self.n_neighbors = n_neighbors
-        self.voting = voting
-        self.metric = metric
-        self.scale = scale
-        self.threshold = threshold
-        self.accurate_share = accurate_share
-        self.diverse_share = diverse_share
-        self.similarity = similarity
-        self.alpha = alpha
-        self.n_profiles = n_profiles
-        self.meta_classifier = meta_classifier
-        self.n_clusters = n_clusters
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     # -- what files hold ----------------------------------------------------------------------
 
@@ -649,9 +637,7 @@ class DynamicSelection(Fuser):
         known = np.ones(self.worth_.shape) if self.available_ is None else self.available_
         worth, rows = self.worth_ * known, self._scaled(X)
         competence = np.empty((P.n_samples, P.n_members))
-        step = max(1, _MOST_DISTANCES // len(known))
-        for start in range(0, P.n_samples, step):
-            block = slice(start, start + step)
+        for block in in_parts(P.n_samples, _MOST_DISTANCES // len(known)):
             weight = potentials(self._neighbors.distances(rows[block]))
             total = weight @ known
             competence[block] = (weight @ worth) / np.where(total > 0, total, 1.0)

@@ -31,7 +31,7 @@ from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._folds import make_folds, penalty_folds
 from covey._state import Array, Flag, Number, OrNone, Record, Whole, refuse
-from covey._validation import check_choice, check_number
+from covey._validation import check_choice, check_number, keep_parameters
 from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_available
 from covey.fusers._predictions import Predictions
 
@@ -254,11 +254,7 @@ class Gate(Fuser, name="gate"):
         cv: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,
         max_iter: int = 200,
     ) -> None:
-        self.pool = pool
-        self.features = features
-        self.alpha = alpha
-        self.cv = cv
-        self.max_iter = max_iter
+        keep_parameters(self, locals())
 
     def _restored(self) -> None:
         fits = self.coef_.shape[1] == self._sees.n_columns

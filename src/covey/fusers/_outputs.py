@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How to get each kind of prediction, the most informative method first.
-_WAYS = {
+WAYS = {
     "probability": ("predict_proba",),
     "score": ("predict_proba", "decision_function"),
     "decision": ("decision_function",),
@@ -34,7 +34,7 @@ def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> s
     >>> common_kind(members, ["logistic"], Majority())
     'label'
     """
-    kinds = [kind for kind in fuser.kinds if kind in _WAYS]
+    kinds = [kind for kind in fuser.kinds if kind in WAYS]
     if not kinds:
         raise ValueError(
             f"{fuser.title} fuses the numbers of regressors; use another rule for classifiers."
@@ -43,14 +43,14 @@ def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> s
         unable = [
             name
             for name, member in zip(names, members, strict=True)
-            if not any(hasattr(member, method) for method in _WAYS[kind])
+            if not any(hasattr(member, method) for method in WAYS[kind])
         ]
         if not unable:
             return kind
     needed = " or ".join(kinds)
     raise ValueError(
         f"{fuser.title} fuses predictions of kind {needed}, but the member "
-        f"{unable[0]!r} has no {_WAYS[kind][-1]}; calibrate it, or use a rule for votes or "
+        f"{unable[0]!r} has no {WAYS[kind][-1]}; calibrate it, or use a rule for votes or "
         "ranks ('majority', 'borda')."
     )
 
@@ -73,7 +73,7 @@ def member_output(
     >>> values.round(2)
     array([[1., 0.]])
     """
-    method = next(method for method in _WAYS[kind] if hasattr(member, method))
+    method = next(method for method in WAYS[kind] if hasattr(member, method))
     output = np.asarray(getattr(member, method)(X))
     if len(output) != X.shape[0]:
         raise ValueError(

@@ -24,7 +24,7 @@ from covey._core.search.selection import greedy_mean, greedy_selection, greedy_w
 from covey._models import classifies, fit_with, parameters_of_rows, regresses, weight_parameters
 from covey._scoring import known_score, make_scorer
 from covey._state import Array, ListOf, Model, OneOf, OrNone, Parameter, Record, refuse
-from covey._validation import check_choice, check_number
+from covey._validation import check_choice, check_number, keep_parameters
 from covey.fusers._base import (
     Fuser,
     available_weight,
@@ -344,11 +344,7 @@ class Stacking(Fuser, name="stacking"):
         clip: float = 1e-6,
         keep_certainty: bool = False,
     ) -> None:
-        self.final_estimator = final_estimator
-        self.outputs = outputs
-        self.passthrough = passthrough
-        self.clip = clip
-        self.keep_certainty = keep_certainty
+        keep_parameters(self, locals())
 
     def _restored(self) -> None:
         final = self.final_estimator_

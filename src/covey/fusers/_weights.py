@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from covey._core.fusion.competence import keep_highest
 from covey._core.fusion.rules import k_of_n, normalized, uniform, vote_shares
 from covey._state import Array, Where, refuse
-from covey._validation import check_choice, check_number, check_one_each
+from covey._validation import check_choice, check_number, check_one_each, keep_parameters
 from covey.fusers._base import (
     FUSERS,
     Fuser,
@@ -277,9 +277,7 @@ class KOfN(WeightedFuser, name="k_of_n"):
     def __init__(
         self, k: float | str = 1, positive_class: Any = None, weights: ArrayLike | None = None
     ) -> None:
-        super().__init__(weights)
-        self.k = k
-        self.positive_class = positive_class
+        keep_parameters(self, locals())
 
     def _check_parameters(self, P: Predictions) -> None:
         if isinstance(self.weights, str):

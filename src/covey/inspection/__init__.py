@@ -5,10 +5,10 @@ from covey._names import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     "covey.inspection",
     {
-        "_loss_displays": "AmbiguityDisplay BiasVarianceDisplay DartsDisplay",
-        "_member_displays": (
-            "CoSelectionDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay "
-            "SizeDisplay TrainingHistoryDisplay"
+        "_displays": (
+            "AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay DartsDisplay "
+            "DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay "
+            "TrainingHistoryDisplay"
         ),
         "_fusion_loss": "ambiguity gate_share",
         "_bias_variance": "bias_variance",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from covey._core.arrays import in_parts
 from covey._core.inspection import diversity as core
 from covey._validation import check_one_each, check_sample_weight
 from covey.fusers import Predictions
@@ -257,10 +258,8 @@ def _summed(
 ) -> dict[str, Any]:
     """The sums that the measures are formulas of, over blocks of rows."""
     width = P.n_classes if P.kind != "label" else 1
-    n_rows = max(1, _BLOCK_SIZE // (P.n_members * width))
     sums: dict[str, Any] = {}
-    for start in range(0, P.n_samples, n_rows):
-        block = slice(start, start + n_rows)
+    for block in in_parts(P.n_samples, _BLOCK_SIZE // (P.n_members * width)):
         own_codes = None if codes is None else codes[block]
         for kind, values in _block_sums(P.rows(block), own_codes, weight[block], kinds).items():
             previous = sums.get(kind, [0.0] * len(values))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from covey._core.arrays import in_parts
 from covey._number_words import cell, day, digits_of
 from covey._plain_words import one_line, value_words
 from covey.inspection._mixing_rows import replaced
@@ -300,8 +301,7 @@ class _Moved:
     def of(self, rows: np.ndarray, values_of: np.ndarray | None = None) -> np.ndarray:
         """Predictions (m, n_outputs) of rows with the values that others have of the column."""
         found = []
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
+        for part in in_parts(len(rows), _ROWS_AT_ONCE):
             others = rows if values_of is None else values_of
             table = replaced(self._given, rows[part], [self.place], others[part])
             ask = self._model.predict_proba if self.classes else self._model.predict

@@ -21,7 +21,7 @@ from covey import __version__
 from covey._blocks import finite_in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
-from covey._core.algorithm1.settings import DivergedError
+from covey._core.algorithm1.rows import DivergedError
 from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
 from covey._decisions import decided

@@ -15,7 +15,7 @@ from covey._state import Parameter
 from covey._validation import keep_parameters
 from covey.members._base_flock import Flock
 from covey.members._ensemble import accepts_dask
-from covey.members._given import Classifiers, Regressors
+from covey.members._roster import Classifiers, Regressors
 from covey.members._searching import Searching
 
 

@@ -10,29 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.metadata_routing import UNUSED
 
 from covey._blocks import take_rows
-from covey._devices import returned
 from covey._models import parameters_of_rows
 from covey._state import Model, Named, OneOf, Parameter, refuse
-from covey._validation import check_flag, fitted_alone
+from covey._validation import check_flag, fitted_alone, keep_parameters
 from covey.fusers import Fuser, Predictions
+from covey.fusers._outputs import WAYS
 from covey.fusers._predictions import concatenated
 from covey.members import _roster as roster
 from covey.members._ensemble import Ensemble
-from covey.members._given import Classifiers, Pairs, Regressors, training_table_of
-from covey.members._routing import FitParameters, fit_parameters, routing_of
 from covey.members._stored import check_fuser, check_member, try_row
-
-# The method of a member by what it is to predict.
-_METHODS = {
-    "probability": "predict_proba",
-    "score": "decision_function",
-    "label": "predict",
-    "value": "predict",
-}
 
 
 class _Fusion(TransformerMixin, Ensemble):
@@ -44,17 +33,23 @@ class _Fusion(TransformerMixin, Ensemble):
     kind_: OneOf("probability", "score", "label", "value")
     fuser_: Model(Fuser)
 
+    _roster = property(lambda self: roster.Roster(self, self._models))
+    named_estimators = property(roster.named_estimators)
+    get_metadata_routing, transform = roster.get_metadata_routing, roster.transform
+    get_feature_names_out = roster.get_feature_names_out
+
     # What is given to fit is requested by parts; this estimator has no request of its own.
     __metadata_request__fit = dict.fromkeys(("sample_weight", "groups", "unseen"), UNUSED)
 
     def _restored(self) -> None:
         self.estimators_ = [one for _, one in roster.kept(self.named_estimators_.items())]
-        of_numbers = self._models is Regressors
+        of_numbers = self._models is roster.Regressors
         refuse("kind", "is of the other task.", (self.kind_ == "value") == of_numbers)
         for member in self.estimators_:
             check_member(self, member, self.n_features_in_)
-            method = _METHODS[self.kind_]
-            refuse("members", f"has a member without {method}.", hasattr(member, method))
+            ways = WAYS.get(self.kind_, ("predict",))
+            able = any(hasattr(member, method) for method in ways)
+            refuse("members", f"has a member without {ways[-1]}.", able)
         of = {"names": self._names(), "classes": getattr(self, "classes_", None)}
         check_fuser(self.fuser_, partial(self._models.blank, **of), self.n_features_in_)
         if self.prefit is True:
@@ -72,12 +67,7 @@ class _Fusion(TransformerMixin, Ensemble):
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.estimators = estimators
-        self.fuser = fuser
-        self.cv = cv
-        self.prefit = prefit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        keep_parameters(self, locals())
 
     @fitted_alone
     def fit(
@@ -123,7 +113,7 @@ class _Fusion(TransformerMixin, Ensemble):
                 "unseen tells on which rows fitted members were trained, but prefit=False trains "
                 "them here; set prefit=True, or leave unseen out."
             )
-        X, y, weight = training_table_of(self, self._models, X, y, sample_weight)
+        X, y, weight = roster.training_table_of(self, self._models, X, y, sample_weight)
         if self.prefit:
             for name, member in pairs:
                 roster.check_fitted(name, member, "use prefit=False")
@@ -132,7 +122,7 @@ class _Fusion(TransformerMixin, Ensemble):
         fuser._check_parameters(self._models.blank(fuser, names, classes))
         if fuser.needs_X:
             fuser._features(X)
-        parameters = fit_parameters(self, *self._parts(), weight, groups, metadata)
+        parameters = roster.fit_parameters(self, *self._parts(), weight, groups, metadata)
         members = [member for _, member in pairs]
         if not self.prefit:
             members = roster.fit_all(self, pairs, X, y, parameters.members)
@@ -160,29 +150,8 @@ class _Fusion(TransformerMixin, Ensemble):
         )
         return self
 
-    @property
-    def _roster(self) -> roster.Roster:
-        return roster.Roster(self, self._models)
-
-    @property
-    def named_estimators(self) -> Bunch:
-        """The members by name, as they are given."""
-        return self._roster.named()
-
     def _names(self) -> list[str]:
         return [name for name, _ in roster.kept(self.named_estimators_.items())]
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return which metadata members, splitter and a fuser that learns request.
-
-        A number of folds requests groups: then none divides a group.
-
-        Returns
-        -------
-        routing : MetadataRouter
-        """
-        members, parts = self._parts()
-        return routing_of(self, members | parts)
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The members that are fitted, and what else is; nothing is checked."""
@@ -206,7 +175,7 @@ class _Fusion(TransformerMixin, Ensemble):
         return tags
 
     def _out_of_fold(
-        self, pairs: Pairs, X: Any, y: np.ndarray, parameters: FitParameters
+        self, pairs: roster.Pairs, X: Any, y: np.ndarray, parameters: roster.FitParameters
     ) -> tuple[Predictions, np.ndarray]:
         """Return what members fitted without a row predict of it, and which rows these are."""
         folds = roster.member_folds(self, X, y, parameters.split)
@@ -256,39 +225,12 @@ class _Fusion(TransformerMixin, Ensemble):
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         return self._predicted_by(self.estimators_, X, kind or self.kind_)
 
+    def _column_names(self, input_names: np.ndarray) -> list[str]:
+        return roster.column_names(self, getattr(self, "classes_", None))
+
     def _as_columns(self, X: Any) -> np.ndarray:
         values = self._member_values(X)
         return values.reshape(len(values), -1)
-
-    def transform(self, X: Any) -> Any:
-        """Return what the members predict, as columns for a model that comes after.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        columns : array of shape (n_samples, n_columns)
-            ``get_feature_names_out`` names them.
-        """
-        return returned(self._by_blocks(self._as_columns, self._check_rows(X)), X)
-
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """The names of the columns that ``transform`` gives: of this class, member and class.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            The names of the columns of X, if it had none when this was fitted.
-
-        Returns
-        -------
-        names : ndarray of str objects
-        """
-        check_is_fitted(self, "fuser_")
-        _check_feature_names_in(self, input_features)
-        return np.array(roster.column_names(self, getattr(self, "classes_", None)), dtype=object)
 
 
 class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
@@ -352,7 +294,7 @@ class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
     1                0.33        0.33                  0.33
     """
 
-    _models = Classifiers
+    _models = roster.Classifiers
 
 
 class FusionRegressor(_Fusion, RegressorMixin, BaseEstimator):
@@ -400,4 +342,4 @@ class FusionRegressor(_Fusion, RegressorMixin, BaseEstimator):
     0    ...
     """
 
-    _models = Regressors
+    _models = roster.Regressors

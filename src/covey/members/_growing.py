@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from covey import _state as stored
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.algorithm1.trainer import AccuracyHistory, LossHistory
 from covey._core.arrays import to_host
 from covey._core.basis import Basis

@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 
 from covey._blocks import finite_in_blocks
 from covey._callbacks import keeps_what_is_found
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.gating.gate import shrinkage
 from covey._core.quantiles import effective_weights
 from covey._core.search.assembly import FoundFlock, OnFolds

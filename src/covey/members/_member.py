@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._state import Array, Flags, Labels, Number, OrNone, Record, Texts, names_array, refuse
+from covey._validation import keep_parameters
 from covey.tables._checked import checked_codes
 from covey.tables._preparation import Preparation
 
@@ -48,13 +49,7 @@ class _Member(BaseEstimator):
         preparation: Preparation | None = None,
         scale: ArrayLike | None = None,
     ) -> None:
-        self.coef = coef
-        self.intercept = intercept
-        self.support = support
-        self.feature_names = feature_names
-        self.basis = basis
-        self.preparation = preparation
-        self.scale = scale
+        keep_parameters(self, locals())
 
     @property
     def support_(self) -> np.ndarray:
@@ -181,8 +176,7 @@ class LinearMember(ClassifierMixin, _Member):
         preparation: Preparation | None = None,
         scale: ArrayLike | None = None,
     ) -> None:
-        super().__init__(coef, intercept, support, feature_names, basis, preparation, scale)
-        self.classes = classes
+        keep_parameters(self, locals())
 
     @property
     def coef_(self) -> np.ndarray:

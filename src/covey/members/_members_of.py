@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._models import classifies, regresses
 from covey._state import Index, Labels, Model, OrAbsent, Texts, Whole, names_array, refuse
+from covey._validation import keep_parameters
 
 _FORESTS = (
     RandomForestClassifier,
@@ -219,8 +220,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
     _accepts = staticmethod(regresses)
 
     def __init__(self, estimator: Any, columns: np.ndarray) -> None:
-        self.estimator = estimator
-        self.columns = columns
+        keep_parameters(self, locals())
 
     def _restored(self) -> None:
         fits = getattr(self.estimator, "n_features_in_", -1) == len(self.columns)
@@ -259,8 +259,7 @@ class BaggedClassifier(ClassifierMixin, BaggedRegressor):
     _accepts = staticmethod(classifies)
 
     def __init__(self, estimator: Any, columns: np.ndarray, classes: np.ndarray) -> None:
-        super().__init__(estimator, columns)
-        self.classes = classes
+        keep_parameters(self, locals())
 
     def _restored(self) -> None:
         super()._restored()

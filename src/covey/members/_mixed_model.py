@@ -15,7 +15,6 @@ from covey._blocks import take_rows
 from covey._state import equal, refuse
 from covey.fusers import Mean, Predictions
 from covey.members._flock_model import FlockModel
-from covey.members._given import Classifiers, Regressors
 from covey.members._linear_model import GatedModel, LinearModel
 from covey.members._member_kinds import as_given, member_prediction
 from covey.members._mixed_views import (
@@ -26,6 +25,7 @@ from covey.members._mixed_views import (
     mixed_table,
 )
 from covey.members._prepared_fit import PreparedFit
+from covey.members._roster import Classifiers, Regressors
 from covey.members._stored import check_member, try_row
 
 # How many rows show what is typical, and how much features matter.

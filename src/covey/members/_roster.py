@@ -4,24 +4,45 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
 
+from covey._blocks import as_table
+from covey._devices import returned
 from covey._folds import check_cv_parameter
-from covey._models import fit_on_rows, fit_with
+from covey._models import classifies, fit_on_rows, fit_with, regresses, weight_parameters
 from covey._state import refuse
-from covey.members._given import Pairs
+from covey._validation import check_labels, check_one_target, check_sample_weight
+from covey.fusers import Fuser, Predictions
+from covey.fusers._fixed import make_fuser, make_value_fuser
+from covey.fusers._outputs import common_kind, gather, member_output, member_values
+from covey.members._ensemble import check_numbers, range_of_numbers
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
@@ -203,6 +224,61 @@ def check_fitted(name: str, member: Any, instead: str) -> None:
         pass  # no estimator of scikit-learn's kind: it will predict, or raise its own error
 
 
+# -- methods of all ensembles of models that a user lists, by layers or not ---------------------
+
+
+def named_estimators(self: Any) -> Bunch:
+    """The members of all layers by name, as they are given."""
+    return self._roster.named()
+
+
+def get_metadata_routing(self: Any) -> MetadataRouter:
+    """Return which metadata members, splitter and all else that is fitted request.
+
+    A number of folds requests groups: then none divides a group.
+
+    Returns
+    -------
+    routing : MetadataRouter
+    """
+    members, parts = self._parts()
+    return routing_of(self, members | parts)
+
+
+def transform(self: Any, X: Any) -> Any:
+    """Return what the members predict, as columns for a model that comes after.
+
+    Of a stack these are all columns that the model on top sees.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    columns : array or sparse matrix of shape (n_samples, n_columns)
+        ``get_feature_names_out`` names them.
+    """
+    return returned(self._by_blocks(self._as_columns, self._check_rows(X)), X)
+
+
+def get_feature_names_out(self: Any, input_features: ArrayLike | None = None) -> np.ndarray:
+    """The names of the columns that ``transform`` gives: of this class, member and class.
+
+    Parameters
+    ----------
+    input_features : array-like of str, optional
+        The names of the columns of X, if it had none when this was fitted.
+
+    Returns
+    -------
+    names : ndarray of str objects
+    """
+    check_is_fitted(self, "fuser_")
+    input_names = _check_feature_names_in(self, input_features)
+    return np.array(self._column_names(input_names), dtype=object)
+
+
 def column_names(owner: Any, labels: Iterable[Any] | None) -> list[str]:
     """A name for each member of an ensemble and label, or for each member."""
     kind = type(owner).__name__.lower()
@@ -305,3 +381,229 @@ def rows_held_out(
             stacklevel=5,
         )
     return rows, first
+
+
+# -- What ensembles of models of any make share, be they classifiers or regressors -------------
+
+Pairs = list[tuple[str, Any]]
+
+
+class Classifiers:
+    """Models that predict classes: how they are checked, read and fused."""
+
+    noun = "classifier"
+    accepts = staticmethod(classifies)
+    make_fuser = staticmethod(make_fuser)
+
+    @staticmethod
+    def check_target(y: ArrayLike) -> np.ndarray:
+        """Labels, one a row."""
+        check_one_target(y)
+        y = column_or_1d(y, warn=True)
+        check_labels(y)
+        return y
+
+    @staticmethod
+    def classes(owner: str, pairs: Pairs, y: np.ndarray, prefit: bool) -> np.ndarray:
+        """All classes of y and of models that are fitted already."""
+        fitted = [pair for pair in pairs if prefit or isinstance(pair[1], FrozenEstimator)]
+        classes = _joint_classes(fitted, y) if fitted else np.unique(y)
+        if len(classes) < 2 and not prefit:
+            raise ValueError(
+                f"{owner} needs samples of at least 2 classes in y, got "
+                f"{len(classes)} class: {classes.tolist()}."
+            )
+        return classes
+
+    @staticmethod
+    def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
+        """Return what the models are to predict for a fuser."""
+        return common_kind(models, names, fuser)
+
+    @staticmethod
+    def predictions(
+        models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: np.ndarray
+    ) -> Predictions:
+        """Return what the models predict of rows."""
+        outputs = [
+            member_output(model, X, classes, kind, name)
+            for name, model in zip(names, models, strict=True)
+        ]
+        return gather(outputs, classes, names, kind)
+
+    @staticmethod
+    def blank(fuser: Fuser, names: Sequence[str], classes: np.ndarray) -> Predictions:
+        """One row that could be such models', to check a fuser's parameters by."""
+        if fuser.kinds[0] == "label":
+            return Predictions(np.full((1, len(names)), classes[0]), classes, names)
+        even = np.full((1, len(names), len(classes)), 1.0 / len(classes))
+        return Predictions(even, classes, names)
+
+
+class Regressors:
+    """Models that predict numbers: how they are checked, read and fused."""
+
+    noun = "regressor"
+    accepts = staticmethod(regresses)
+    make_fuser = staticmethod(make_value_fuser)
+    check_target = staticmethod(check_numbers)
+
+    @staticmethod
+    def classes(owner: str, pairs: Pairs, y: np.ndarray, prefit: bool) -> None:
+        """Numbers have none."""
+
+    @staticmethod
+    def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
+        """Return what the models are to predict for a fuser."""
+        return "value"
+
+    @staticmethod
+    def predictions(
+        models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: None
+    ) -> Predictions:
+        """Return what the models predict of rows."""
+        return Predictions(member_values(models, names, X), names=names, kind=kind)
+
+    @staticmethod
+    def blank(fuser: Fuser, names: Sequence[str], classes: None) -> Predictions:
+        """One row that could be such models', to check a fuser's parameters by."""
+        return Predictions(np.zeros((1, len(names))), names=names, kind="value")
+
+
+def _joint_classes(pairs: Pairs, y: np.ndarray) -> np.ndarray:
+    """All classes of fitted models and of y; a model that shares none with y is refused."""
+    labels = np.unique(y)
+    given = [getattr(model, "classes_", None) for _, model in pairs]
+    known = [labels if classes is None else np.asarray(classes) for classes in given]
+    for (name, _), classes in zip(pairs, known, strict=True):
+        comparable = classes.dtype.kind in "OUS" or labels.dtype.kind not in "OUS"
+        if not (comparable and np.isin(classes, labels).any()):
+            raise ValueError(
+                f"The member {name!r} predicts the classes {classes.tolist()}, but y holds "
+                f"{labels.tolist()}; give labels as the members know them."
+            )
+    return np.unique(np.concatenate([labels, *known]))
+
+
+def check_training_table(
+    owner: Any,
+    models: Any,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    reset: bool = True,
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Rows that models are given as they are, what to predict of them, and weights if any."""
+    X, y = as_table(X), models.check_target(y)
+    check_consistent_length(X, y)
+    validate_data(owner, X, reset=reset, skip_check_array=True)
+    weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
+    return X, y, weight
+
+
+def training_table_of(
+    owner: Any, models: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Return the same, of which an ensemble learns what is typical."""
+    X, y, weight = check_training_table(owner, models, X, y, sample_weight)
+    owner._keep_seen(X, weight)
+    owner._keep_rows(X, y, weight)
+    if models is Regressors:
+        used = y if weight is None else y[weight > 0]
+        owner.y_range_ = range_of_numbers(used.min(), used.max(), len(used))
+    return X, y, weight
+
+
+# -- Which metadata of a fit, such as weights and groups, each part of an ensemble gets --------
+
+
+class FitParameters(NamedTuple):
+    """Parameters of the ``fit`` of members and of other parts, by name, and of ``split``."""
+
+    members: dict[str, dict[str, Any]]
+    parts: dict[str, dict[str, Any]]
+    split: dict[str, Any]
+
+
+def routing_of(owner: Any, parts: Mapping[str, Any]) -> MetadataRouter:
+    """Which metadata the parts of an ensemble request that its ``fit`` fits, and its splitter.
+
+    A number of folds requests groups: then none divides a group.
+    """
+    router = MetadataRouter(owner=type(owner).__name__).add_self_request(owner)
+    for name, part in parts.items():
+        methods = MethodMapping().add(caller="fit", callee="fit")
+        if hasattr(owner, "partial_fit"):
+            methods.add(caller="partial_fit", callee="partial_fit")
+        if name == "final_estimator":
+            methods.add(caller="predict", callee="predict")
+        router.add(**{name: part}, method_mapping=methods)
+    splitter = _splitter_asked(owner)
+    if splitter is not None:
+        splits = MethodMapping().add(caller="fit", callee="split")
+        router.add(cv=splitter, method_mapping=splits)
+    return router
+
+
+def _splitter_asked(owner: Any) -> Any:
+    """The splitter that may request groups; a list of splits is none."""
+    cv = getattr(owner, "cv", ())
+    if cv is None or isinstance(cv, Integral):
+        return StratifiedGroupKFold()
+    # Text has a split, too.
+    return cv if hasattr(cv, "split") and not isinstance(cv, str) else None
+
+
+def fit_parameters(
+    owner: Any,
+    members: Mapping[str, Any],
+    parts: Mapping[str, Any],
+    weight: np.ndarray | None,
+    groups: Any,
+    metadata: dict[str, Any],
+    method: str = "fit",
+) -> FitParameters:
+    """Return what each part gets of what the ``fit`` of an ensemble, or another method, was given.
+
+    With scikit-learn's ``enable_metadata_routing`` every part gets what it requests. Without,
+    all get the weights, and the splitter gets the groups.
+    """
+    given = {"sample_weight": weight, "groups": groups, **metadata}
+    given = {name: value for name, value in given.items() if value is not None}
+    if get_config()["enable_metadata_routing"]:
+        routed = process_routing(owner, method, **given)
+        return FitParameters(
+            {name: dict(routed[name][method]) for name in members},
+            {name: dict(routed[name][method]) for name in parts},
+            {} if _splitter_asked(owner) is None else dict(routed["cv"]["split"]),
+        )
+    if metadata:
+        raise ValueError(
+            f"Passing {', '.join(metadata)} to the parts of {type(owner).__name__} is only "
+            "supported if enable_metadata_routing=True, which sklearn.set_config sets."
+        )
+    weights = {} if weight is None else {"sample_weight": weight}
+    return FitParameters(
+        {name: weight_parameters(member, name, weight) for name, member in members.items()},
+        {
+            name: weights if has_fit_parameter(part, "sample_weight") else {}
+            for name, part in parts.items()
+        },
+        {} if groups is None else {"groups": groups},
+    )
+
+
+def parameters_of_estimator(
+    owner: Any,
+    estimator: Any,
+    weight: np.ndarray | None,
+    groups: Any,
+    metadata: dict[str, Any],
+    method: str = "fit",
+) -> dict[str, Any]:
+    """Return what the one ``estimator`` of an ensemble or model gets of what this was given."""
+    of = {"estimator": estimator}, {}, weight, groups, metadata, method
+    given = fit_parameters(owner, *of)
+    # Without routing, what a splitter would get is for the estimator.
+    return given.members["estimator"] | given.split

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from covey._blocks import finite_in_blocks, frame_of_arrow
-from covey._core.algorithm1.rows import in_memory
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings, in_memory
 from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.arrays import in_parts
 from covey._core.design import Design, sorted_columns
 from covey._core.fusion.rules import (
     constant_by_counts,
@@ -237,9 +237,7 @@ class InMemoryRows:
         if hasattr(self.X, "tocsr"):
             return Design(sorted_columns(self.X, order), mean[None, :], scale[None, :])
         columns = np.empty((self.n_features, len(order)))
-        at_once = max(1, _NUMBERS_AT_ONCE // self.n_features)
-        for start in range(0, len(order), at_once):
-            rows = slice(start, start + at_once)
+        for rows in in_parts(len(order), _NUMBERS_AT_ONCE // self.n_features):
             columns[:, rows] = self.X[order[rows]].T
         columns -= mean[:, None]
         columns /= scale[:, None]
@@ -324,9 +322,7 @@ class InMemoryRows:
         used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
         share = self.weight[used] / self.weight[used].sum()
         means = np.zeros(model.intercept.shape)
-        at_once = max(1, _NUMBERS_AT_ONCE // means.size)
-        for start in range(0, len(used), at_once):
-            some = slice(start, start + at_once)
+        for some in in_parts(len(used), _NUMBERS_AT_ONCE // means.size):
             outputs = finite_in_blocks(model.outputs, self.X[used[some]])
             means += np.tensordot(share[some], outputs, axes=1)
         return means

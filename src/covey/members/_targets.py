@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
-from covey._core.algorithm1.settings import REWEIGHTINGS
+from covey._core.algorithm1.rows import REWEIGHTINGS
 from covey._core.fusion.rules import settled
 from covey._core.losses import LOSSES, ClassLoss, ValueLoss
 from covey._core.search.plan import CLASSIFICATION, REGRESSION

@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NoReturn, Self
 
@@ -44,18 +45,13 @@ def _asks(field: tuple[str, Stored]) -> bool:
     return any(isinstance(part, Told) for part in parts)
 
 
+@dataclass
 class Source:
     """Where the nodes of a document find arrays, and how models of all kinds are read."""
 
-    def __init__(
-        self,
-        contents: Contents,
-        read_model: Callable[[Node], Any],
-        by_hand: Callable[[type], Any],
-    ) -> None:
-        self.contents = contents
-        self.read_model = read_model
-        self.by_hand = by_hand
+    contents: Contents
+    read_model: Callable[[Node], Any]
+    by_hand: Callable[[type], Any]
 
 
 class Node:

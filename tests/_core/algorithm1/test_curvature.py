@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from covey._core.algorithm1.rates import Curvature
 from covey._core.algorithm1.rows import RowBlock, in_memory
+from covey._core.algorithm1.trainer import Curvature
 from covey._core.design import Design, gram_of
 from covey._core.softmax_linear import class_blocks
 from tests._core.algorithm1.test_trainer import PRINTED, problem, replaced, trainer

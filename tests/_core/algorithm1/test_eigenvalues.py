@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.algorithm1.rates import largest_eigenvalues
+from covey._core.algorithm1.trainer import largest_eigenvalues
 
 
 def matrices(size, n_runs, seed=0):

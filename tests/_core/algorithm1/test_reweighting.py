@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from covey._core.algorithm1.rows import ClassTruth, RowBlock
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import ClassTruth, RowBlock, TrainingSettings
 from covey._core.algorithm1.trainer import reweigh, see, typical_loss
 from covey._core.design import Design
 from covey._core.losses import ClassLoss, ValueLoss, weighted_quantile

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from covey._core.algorithm1.rows import in_memory
-from covey._core.algorithm1.settings import DivergedError, TrainingSettings
+from covey._core.algorithm1.rows import DivergedError, TrainingSettings, in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.losses import ClassLoss

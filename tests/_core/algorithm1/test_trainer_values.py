@@ -4,8 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from covey._checkpoint import Journal
-from covey._core.algorithm1.rows import in_memory
-from covey._core.algorithm1.settings import DivergedError, TrainingSettings
+from covey._core.algorithm1.rows import DivergedError, TrainingSettings, in_memory
 from covey._core.algorithm1.trainer import StackTrainer, Step, reweigh
 from covey._core.design import Design
 from covey._core.losses import ValueLoss
@@ -178,7 +177,7 @@ def test_a_finished_member_is_at_the_minimum_on_its_subset(loss):
     settings = replaced(PLAIN, learning_rate="auto", alpha=1e-3, finish=300)
     grown = trainer(X, y, loss, settings, weight=weight, runs=(0, 1))
     for _ in range(2):
-        reweigh(grown.rows, grown._settings)
+        reweigh(grown.rows, grown.settings)
         share = grown.rows.blocks[0].weight.copy()
         member = grown.grow()
         assert member.converged.all()
@@ -210,7 +209,7 @@ def test_the_automatic_rate_is_the_inverse_of_the_largest_curvature():
     X, y = problem()
     for loss in LOSSES:
         grown = trainer(X, y, loss, replaced(PLAIN, learning_rate="auto"))
-        reweigh(grown.rows, grown._settings)
+        reweigh(grown.rows, grown.settings)
         rate = grown._rates.of_member(is_first=True)
         wide = np.column_stack([X, np.ones(len(y))])
         largest = loss.curvature * np.linalg.eigvalsh(wide.T @ wide / len(y))[-1]
@@ -229,7 +228,7 @@ def test_later_members_are_drawn_to_rows_that_earlier_ones_miss():
     first = grown.grow()
     error = y - X @ first.theta[0, 0] - first.intercept[0, 0]
     expected = np.exp(-(error**2) / (error**2).mean())
-    reweigh(grown.rows, grown._settings)
+    reweigh(grown.rows, grown.settings)
     weight = grown.rows.blocks[0].weight[0]
     assert_allclose(weight, (1 - expected) / (1 - expected).sum())
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.inspection import sufficiency as core
+from covey._core.inspection import two_answers as core
 from covey._core.inspection.relevance import unit_columns, value_scores
 
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import covey._core.gating.gate as gate
 import covey._core.search.cross_fit as cross_fit_module
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from covey._core.algorithm1.rows import RowBlock
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import RowBlock, TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis, ScaledBasis
 from covey._core.design import Design

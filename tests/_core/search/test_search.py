@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.search import search as search_module

@@ -8,16 +8,14 @@ And both candidates of a step share its two products with the matrix.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
-from covey._core.algorithm1.rates import LearningRates
-from covey._core.algorithm1.rows import NONE, RowBlock
-from covey._core.algorithm1.settings import DivergedError, TrainingSettings
+from covey._core.algorithm1.rows import NONE, DivergedError, RowBlock, TrainingSettings
 from covey._core.arrays import (
     Array,
     BoolArray,
@@ -38,6 +36,282 @@ from covey._core.quantiles import quantiles_by_sums
 from covey._core.random import Purpose, UniformRows, normals_of
 from covey._state import Array as Numbers
 from covey._state import Flags, Wholes
+
+# A value has converged when what is left of its vector is this share of it. The error is then
+# no more than that share, and in general its square.
+_RESIDUAL = 1e-9
+# Steps at most; hundreds are needed only where many eigenvalues are nearly the largest one.
+_MOST_STEPS = 300
+
+
+def largest_eigenvalues(
+    product: Callable[[FloatArray], FloatArray], start: FloatArray
+) -> FloatArray:
+    """``lambda_max(A_r)`` of positive semi-definite matrices, (R,), by Lanczos' method.
+
+    ``product`` maps a vector for each matrix, (R, N), to ``A_r v_r``; ``start`` is (R, N). Each
+    value ends where its own vector has converged, so that it is the same whatever other matrices
+    are beside it.
+    """
+    n_runs, size = start.shape
+    vector = start / np.linalg.norm(start, axis=1, keepdims=True)
+    basis: list[FloatArray] = []
+    diagonal, beside = np.zeros((n_runs, 0)), np.zeros((n_runs, 0))
+    found, ended = np.zeros(n_runs), np.zeros(n_runs, dtype=bool)
+    for _ in range(min(size, _MOST_STEPS)):
+        basis.append(vector)
+        new = product(vector)
+        diagonal = np.column_stack([diagonal, np.sum(vector * new, axis=1)])
+        # Rounding would bring back what was there before; twice is enough to remove it.
+        for _ in range(2):
+            for known in basis:
+                new = new - np.sum(known * new, axis=1, keepdims=True) * known
+        length = np.linalg.norm(new, axis=1)
+        for run in np.flatnonzero(~ended):
+            found[run], last = _top(diagonal[run], beside[run])
+            ended[run] = length[run] * abs(last) <= _RESIDUAL * found[run]
+        if ended.all():
+            break
+        beside = np.column_stack([beside, length])
+        # A vector of length zero has nothing left to find; its row of the small matrix is zero.
+        vector = new / np.where(length > 0, length, 1.0)[:, None]
+    return found
+
+
+def _top(diagonal: FloatArray, beside: FloatArray) -> tuple[float, float]:
+    """The largest eigenvalue of a tridiagonal matrix, and the last entry of its vector."""
+    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, -1))
+    return float(values[-1]), float(vectors[-1, -1])
+
+
+# A step of up to twice the bound's still climbs; the bound is C / 2 times too careful where every
+# class is as likely.
+STRETCH = 1.5
+
+# Added to the diagonal of G, as a share of it: columns may depend on each other.
+_RIDGE = 1e-3
+
+
+class Curvature:
+    """The bound G of each run, and its inverse on subsets.
+
+    ``gram`` is `gram_of` the rows under the user's weights, and ``usable`` the subset that members
+    start from.
+    """
+
+    def __init__(self, gram: FloatArray, usable: BoolArray, fit_intercept: bool) -> None:
+        diagonal = np.einsum("rdd->rd", gram)
+        ridge = _RIDGE * np.maximum(diagonal, np.finfo(np.float64).tiny)
+        self._gram = gram + ridge[:, :, None] * np.eye(gram.shape[1])
+        self._usable = usable
+        self._intercept = np.array([fit_intercept])
+        # What members start from comes again with every one of them.
+        self._first: list[FloatArray | None] = [None] * len(gram)
+        self._known: list[tuple[bytes, FloatArray] | None] = [None] * len(gram)
+
+    def inverse(self, run: int, support: BoolArray) -> FloatArray:
+        """The inverse of G on a subset (D,), zero elsewhere.
+
+        A function of the subset alone, however it was come by.
+        """
+        if self._first[run] is None:
+            self._first[run] = self._inverted(run, self._usable)
+        first, known = self._first[run], self._known[run]
+        assert first is not None
+        left_out = np.flatnonzero(self._usable & ~support)
+        strange = bool((support & ~self._usable).any())
+        if not len(left_out) and not strange:
+            return first
+        key = support.tobytes()
+        if known is not None and known[0] == key:
+            return known[1]
+        if strange or 3 * len(left_out) > len(support):
+            inverse = self._inverted(run, support)
+        else:
+            # What leaving columns out makes of an inverse: block inversion.
+            inner = first[np.ix_(left_out, left_out)]
+            inverse = first - first[:, left_out] @ np.linalg.solve(inner, first[left_out])
+            inverse[left_out] = 0.0
+            inverse[:, left_out] = 0.0
+        self._known[run] = key, inverse
+        return inverse
+
+    def _inverted(self, run: int, support: BoolArray) -> FloatArray:
+        # NumPy's and not SciPy's: two libraries of threads would wait for each other.
+        inside = np.flatnonzero(np.append(support, self._intercept))
+        inverse: FloatArray = np.zeros_like(self._gram[run])
+        part = np.linalg.inv(self._gram[run][np.ix_(inside, inside)])
+        inverse[np.ix_(inside, inside)] = (part + part.T) / 2.0
+        return inverse
+
+    def norm(self, run: int, vector: FloatArray) -> float:
+        """``sqrt(v^T G v)``."""
+        return float(np.sqrt(vector @ self._gram[run] @ vector))
+
+    def direction(
+        self, run: int, support: BoolArray, slope: FloatArray, flipped: BoolArray | None = None
+    ) -> FloatArray:
+        """``G^-1 slope`` (D + 1, C) on a subset (D,), or on the ``flipped`` one after a flip."""
+        inverse, gram = self.inverse(run, support), self._gram[run]
+        if flipped is None:
+            return inverse @ slope
+        taken_out = np.flatnonzero(support & ~flipped)
+        taken_in = np.flatnonzero(flipped & ~support)
+        stays = np.append(support & flipped, self._intercept)[:, None]
+
+        def solved(right: FloatArray) -> FloatArray:
+            """On what stays of the subset: block inversion."""
+            x: FloatArray = inverse @ (right * stays)
+            if len(taken_out):
+                inner = inverse[np.ix_(taken_out, taken_out)]
+                x -= inverse[:, taken_out] @ np.linalg.solve(inner, x[taken_out])
+            return x
+
+        if not len(taken_in):
+            return solved(slope)
+        across = solved(gram[:, taken_in])
+        rest = gram[np.ix_(taken_in, taken_in)] - gram[taken_in] @ across
+        new = np.linalg.solve(rest, slope[taken_in] - across.T @ slope)
+        x = solved(slope) - across @ new
+        x[taken_in] = new
+        return x
+
+
+# Power iterations for the largest eigenvalue. They approach it from below, and steps stay
+# monotone up to twice the length that it allows, so a rough value is enough.
+_POWER_ITERATIONS = 16
+
+# The same for "newton": in units of a good bound eigenvalues lie close to each other.
+_RELATIVE_ITERATIONS = 3
+
+# The "constant" learning rate, in units of the inverse curvature of eq. (9) at Theta = 0, where
+# every class has probability 1/C. The largest that is stable there is 2.
+_CONSTANT_RATE = 1.5
+
+
+@dataclass(eq=False)
+class LearningRates:
+    """The learning rates of one member after another, for the features that members may use."""
+
+    rows: Blocks[RowBlock]
+    settings: TrainingSettings
+    n_runs: int
+    usable: BoolArray
+    drawn: BoolArray  # also of the intercept
+    _constant: Array | None = None
+    _curvature: Curvature | None = None
+
+    def of_member(self, is_first: bool) -> Array:
+        """The rate of each run for the next member, (R,), whose weights the rows have."""
+        rate = self.settings.learning_rate
+        if rate == "auto":
+            curvature = self.settings.loss.for_steps.curvature
+            return 1.0 / (curvature * self._largest() + self.settings.alpha)
+        if rate == "newton":
+            return self._shares_of_curvature(is_first)
+        if rate == "constant":
+            if self._constant is None:
+                largest = like(self.rows.like, self._exactly_largest())
+                self._constant = _CONSTANT_RATE * self.rows.n_classes / largest
+            return self._constant
+        return like(self.rows.like, np.full(self.n_runs, float(rate)))
+
+    def _largest(self) -> Array:
+        """``lambda_max(sum_m w_m z_m z_m^T)``, z with the intercept's 1, as (R,).
+
+        The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
+        """
+        xp = namespace_of(self.rows.like)
+        start = normals_of(self.drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)
+        vector = like(self.rows.like, np.repeat(start[None], self.n_runs, axis=1))
+        usable = like(self.rows.like, np.append(self.usable, self.settings.fit_intercept) * 1.0)
+        norm = xp.ones_like(vector[0, :, 0])
+        heaviest = norm  # the weights of values have a sum of one
+        if not self.settings.loss.is_criterion:
+            heaviest = self.rows.max(RowBlock.heaviest, False)
+        for _ in range(_POWER_ITERATIONS):
+            vector = vector * usable
+            vector = vector / xp.sqrt(xp.sum(vector * vector, axis=2))[:, :, None]
+            slope, total = self.rows.sum(RowBlock.spread, vector, heaviest, False)
+            vector = xp.concat([slope, total[:, :, None]], axis=2)
+            norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
+        return norm * heaviest
+
+    def _exactly_largest(self) -> FloatArray:
+        """The same of the user's weights, (R,), to the last digits: one rate for all members.
+
+        A rate that is stated as a formula is that formula.
+        """
+        start = normals_of(self.drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)[0]
+        usable = np.append(self.usable, self.settings.fit_intercept)
+        heaviest = self.rows.max(RowBlock.heaviest, True)
+
+        def product(vectors: FloatArray) -> FloatArray:
+            given = like(self.rows.like, vectors[None])
+            slope, total = self.rows.sum(RowBlock.spread, given, heaviest, True)
+            spread = np.concatenate([to_host(slope)[0], to_host(total)[0][:, None]], axis=1)
+            return np.where(usable, spread, 0.0)
+
+        vectors = np.repeat((start * usable)[None], self.n_runs, axis=0)
+        return largest_eigenvalues(product, vectors) * to_host(heaviest)
+
+    def _shares_of_curvature(self, is_first: bool) -> Array:
+        """By how much the bound of `Curvature` is to be divided for these sample weights."""
+        fit_intercept = self.settings.fit_intercept
+        if self._curvature is None:
+            (gram,) = self.rows.sum(RowBlock.gram)
+            self._curvature = Curvature(np.asarray(gram, dtype=float), self.usable, fit_intercept)
+        longest = 2.0 * STRETCH * np.ones(self.n_runs)
+        if is_first or self.settings.reweighting is None:
+            return longest
+        # The bound is that of the user's weights; how far these fall short of it is the largest
+        # eigenvalue of the one in units of the other.
+        curvature, runs = self._curvature, range(self.n_runs)
+        start = normals_of(self.drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)[0]
+        start *= np.append(self.usable, fit_intercept)
+        vectors = np.stack([start / curvature.norm(run, start) for run in runs])
+        heaviest = self.rows.max(RowBlock.heaviest, False)
+        share = np.ones(self.n_runs)
+        for _ in range(_RELATIVE_ITERATIONS):
+            slope, total = self.rows.sum(RowBlock.spread, vectors[None], heaviest, False)
+            spread = np.concatenate([slope[0], total[0][:, None]], axis=1) * heaviest[:, None]
+            for run in runs:
+                new = curvature.inverse(run, self.usable) @ spread[run]
+                share[run] = curvature.norm(run, new)
+                vectors[run] = new / share[run]
+        return longest / share
+
+    def directed(
+        self,
+        slope: Array,
+        total: Array,
+        mask: Array,
+        flipped: Array | None,
+        runs: IntArray,
+        flipping: IntArray,
+    ) -> tuple[Array, Array]:
+        """The slopes (C, L, D) and (C, L) of all candidates, in units of the curvature.
+
+        Without "newton" they are as they were.
+        """
+        if self._curvature is None:
+            return slope, total
+        steep = np.concatenate([slope, total[:, :, None]], axis=2)
+        if not self.settings.fit_intercept:
+            steep[:, :, -1] = 0.0
+        support = mask > 0
+        for position, run in enumerate(runs):
+            steep[:, position] = self._curvature.direction(
+                int(run), support[position], steep[:, position].T
+            ).T
+        for place, position in enumerate(flipping):
+            candidate = len(runs) + place
+            assert flipped is not None
+            steep[:, candidate] = self._curvature.direction(
+                int(runs[position]), support[position], steep[:, candidate].T, flipped[place] > 0
+            ).T
+        return steep[:, :, :-1], steep[:, :, -1]
+
 
 # -- a step: lines 6 to 21 ------------------------------------------------------------------------
 
@@ -405,6 +679,7 @@ class StackProgress:
     waited: IntArray
 
 
+@dataclass(eq=False)
 class StackTrainer:
     """Grows members one after another, for all runs of a stack at once.
 
@@ -415,48 +690,38 @@ class StackTrainer:
     interruption.
     """
 
-    def __init__(
-        self,
-        rows: Blocks[RowBlock],
-        settings: TrainingSettings,
-        *,
-        seed: int,
-        runs: Sequence[int],
-        flip_probability: FloatArray,
-        unit_of_feature: IntArray,
-        usable: BoolArray,
-        journal: Journal | None = None,
-        draws_all: bool = True,
-    ) -> None:
-        self.rows = rows
-        self._xp = namespace_of(rows.like)
-        self._settings = settings
-        self._seed = seed
-        self._runs = list(runs)
-        self.n_runs = len(self._runs)
-        self._to_device = partial(like, rows.like)
-        self._flip_probability = flip_probability
-        self._unit_of_feature = unit_of_feature
-        self._usable = usable
-        self._journal = journal
-        self._drawn = np.ones_like(usable) if draws_all else usable
-        self._rates = LearningRates(rows, settings, self.n_runs, usable, self._drawn)
-        self.step = Step(rows, settings, self._rates, seed, self._runs)
-        self.n_grown = 0
+    rows: Blocks[RowBlock]
+    settings: TrainingSettings
+    _: KW_ONLY
+    seed: int
+    runs: Sequence[int]
+    flip_probability: FloatArray
+    unit_of_feature: IntArray
+    usable: BoolArray
+    journal: Journal | None = None
+    draws_all: bool = True
+
+    def __post_init__(self) -> None:
+        rows, settings = self.rows, self.settings
+        self._xp, self._to_device = namespace_of(rows.like), partial(like, rows.like)
+        self.n_runs, self.n_grown = len(self.runs), 0
+        self._drawn = np.append(self.usable | self.draws_all, True)
+        self._rates = LearningRates(rows, settings, self.n_runs, self.usable, self._drawn)
+        self.step = Step(rows, settings, self._rates, self.seed, self.runs)
 
     # -- between members -------------------------------------------------------------------
 
     def see(self, theta: Array, intercept: Array) -> None:
         """Let the weights of later members depend on one already grown: lines 3 and 4."""
-        see(self.rows, self._settings, self._to_device(theta), self._to_device(intercept))
+        see(self.rows, self.settings, self._to_device(theta), self._to_device(intercept))
         self.n_grown += 1
         self.step.member = self.n_grown
 
     def grow(self) -> GrownMembers:
         """Train the next member of every run: lines 3 to 22, step after step from line 5 on."""
-        settings, by_loss = self._settings, self._settings.loss.is_criterion
+        settings, by_loss = self.settings, self.settings.loss.is_criterion
         weight_sum, total = reweigh(self.rows, settings)
-        task = None if self._journal is None else self._journal.begin()
+        task = None if self.journal is None else self.journal.begin()
         if task is not None and task.result is not None:
             members: GrownMembers = restored(self._unborn(weight_sum), task.result)
         else:
@@ -476,7 +741,7 @@ class StackTrainer:
             progress = self._begun(weight_sum, scales, task)
             members = progress.result
             proposals = FlipProposals(
-                self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
+                self.seed, self.n_grown, self.runs, self.flip_probability, self.unit_of_feature
             )
             for number in range(progress.step, settings.max_iter):
                 runs, before = progress.candidates.runs[progress.active], progress.state
@@ -563,7 +828,7 @@ class StackTrainer:
         return GrownMembers(
             self._to_device(np.zeros((*shape, self.rows.n_features))),
             self._to_device(np.zeros(shape)),
-            np.tile(self._usable, (self.n_runs, 1)),
+            np.tile(self.usable, (self.n_runs, 1)),
             np.zeros(self.n_runs, dtype=np.int64),
             np.zeros(self.n_runs, dtype=np.int64),
             observed(weight_sum),
@@ -574,17 +839,17 @@ class StackTrainer:
 
     def _begun(self, weight_sum: Array, scales: Scales, task: Any) -> StackProgress:
         """Line 3, the random start of each run; or where an earlier process stopped."""
-        settings, everyone = self._settings, np.arange(self.n_runs)
+        settings, everyone = self.settings, np.arange(self.n_runs)
         # Standard normal draws of coefficients and intercepts, zero on features that are barred.
-        at, shape = np.append(self._drawn, True), (self._seed, Purpose.START)
+        at, shape = self._drawn, (self.seed, Purpose.START)
         draws = np.stack(
-            [normals_of(at, *shape, run, self.n_grown, self.rows.n_classes) for run in self._runs],
+            [normals_of(at, *shape, run, self.n_grown, self.rows.n_classes) for run in self.runs],
             axis=1,
         )
-        draws *= settings.init_scale * np.append(self._usable, settings.fit_intercept)
+        draws *= settings.init_scale * np.append(self.usable, settings.fit_intercept)
         theta = self._to_device(np.ascontiguousarray(draws[:, :, :-1]))
         intercept = self._to_device(np.ascontiguousarray(draws[:, :, -1]))
-        mask = self._to_device(np.tile(self._usable * 1.0, (self.n_runs, 1)))
+        mask = self._to_device(np.tile(self.usable * 1.0, (self.n_runs, 1)))
         (total,) = self.rows.sum(RowBlock.evaluate, everyone, NONE, theta * mask, intercept)
         candidates = self.step.judged(total, everyone, NONE, theta, intercept, mask, scales)
         first = slice(self.n_runs)
@@ -610,7 +875,7 @@ class StackTrainer:
 
     def _record(self, result: GrownMembers, state: State, runs: Any, step: int) -> None:
         """Add the states of some runs to their histories."""
-        by_loss = self._settings.loss.is_criterion
+        by_loss = self.settings.loss.is_criterion
         result.record(0, -state.value if by_loss else state.value, runs, step)
         result.record(2, self._xp.sum(state.mask, axis=1, dtype=self._xp.float64), runs, step)
         if by_loss:
@@ -618,7 +883,7 @@ class StackTrainer:
 
     def _finish(self, members: GrownMembers) -> None:
         """Take members to the minimum of loss and penalty with the subsets that they have."""
-        xp, alpha, n_classes = self._xp, self._settings.alpha, self.rows.n_classes
+        xp, alpha, n_classes = self._xp, self.settings.alpha, self.rows.n_classes
         mask = self._to_device(members.support * 1.0)
 
         def split(x: Array) -> tuple[Array, Array]:
@@ -638,9 +903,9 @@ class StackTrainer:
             value = value + 0.5 * alpha * xp.sum(theta * theta, axis=(0, 2))
             return value, joined((slope + alpha * theta) * of_runs, total)
 
-        most = self._settings.finish
+        most = self.settings.finish
         start = joined(members.theta, members.intercept)
-        found = minimise(objective, start, max_iter=most, journal=self._journal)
+        found = minimise(objective, start, max_iter=most, journal=self.journal)
         theta, members.intercept = split(found.x)
         members.theta = theta * mask
         members.converged = found.converged | (found.n_iter < most)

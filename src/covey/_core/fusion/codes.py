@@ -14,7 +14,7 @@ from math import ceil, log2
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.arrays import BoolArray, FloatArray
+from covey._core.arrays import BoolArray, FloatArray, in_parts
 from covey._core.random import Purpose, UniformRows
 
 Book = npt.NDArray[np.int8]
@@ -293,8 +293,7 @@ def class_probabilities(book: Book, p: FloatArray, distances: FloatArray) -> Flo
     independent, and be far too sure. With one bit, it is p itself. No bit counts as surer than
     `SUREST`.
     """
-    starts = range(0, len(p), _ROWS_AT_ONCE)
-    blocks = (slice(start, start + _ROWS_AT_ONCE) for start in starts)
+    blocks = in_parts(len(p), _ROWS_AT_ONCE)
     found = [_coupled(book, p[rows], distances[rows]) for rows in blocks]
     return np.concatenate(found) if found else np.empty(distances.shape)
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import betainc, xlogy
 
-from covey._core.arrays import BoolArray, FloatArray, IntArray
+from covey._core.arrays import BoolArray, FloatArray, IntArray, in_parts
 from covey._core.limits import SQUARABLE
 
 
@@ -185,11 +185,9 @@ def reference_wins(values: FloatArray, codes: IntArray) -> FloatArray:
     density times the others' distribution functions. One that guesses has 1/C.
     """
     n_samples, n_members, n_classes = values.shape
-    rows = max(1, _BLOCK // (n_members * n_classes * len(_POINTS)))
     distribution = _distribution(n_classes, values.size)
     wins = np.empty((n_samples, n_members))
-    for start in range(0, n_samples, rows):
-        block = slice(start, start + rows)
+    for block in in_parts(n_samples, _BLOCK // (n_members * n_classes * len(_POINTS))):
         below = distribution(np.clip(values[block], 0.0, 1.0))
         middle = (below[..., 1:] + below[..., :-1]) / 2.0
         at = np.arange(len(below)), slice(None), codes[block]

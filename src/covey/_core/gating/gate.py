@@ -18,7 +18,7 @@ members, between which the gate would be the classifier, pay for being unlike ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from operator import is_not
 from typing import Any, Literal
 
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import device
 
-from covey._core.arrays import Array, FloatArray, IntArray, like, namespace_of
+from covey._core.arrays import Array, FloatArray, IntArray, in_parts, like, namespace_of
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.journal import Journal
@@ -366,6 +366,7 @@ class _OfRuns:
     sharing: Array | None  # (r, 1, 1, D), one more than the members that have a column
 
 
+@dataclass(eq=False)
 class GatedObjective:
     """The penalized negative log-likelihood of gated members, as a function of all parameters.
 
@@ -376,31 +377,20 @@ class GatedObjective:
     intercepts, to a common model; the rest draws them to zero.
     """
 
-    def __init__(
-        self,
-        reduce: Callable[[Parts, IntArray], tuple[Array, ...]],
-        alpha: Array,
-        n_members: int,
-        n_outputs: int,
-        n_columns: int | None,
-        n_gate_columns: int,
-        *,
-        support: Array | None = None,
-        gate_support: Array | None = None,
-        fit_intercept: bool = True,
-        toward_mean: float = 0.0,
-    ) -> None:
-        self._reduce = reduce
-        self._xp = namespace_of(alpha)
-        self.alpha = alpha
-        self.n_members = n_members
-        self.n_outputs = n_outputs
-        self.n_columns = n_columns
-        self.n_gate_columns = n_gate_columns
-        self.support = support
-        self.gate_support = gate_support
-        self.fit_intercept = fit_intercept
-        self.toward_mean = toward_mean
+    reduce: Callable[[Parts, IntArray], tuple[Array, ...]]
+    alpha: Array
+    n_members: int
+    n_outputs: int
+    n_columns: int | None
+    n_gate_columns: int
+    _: KW_ONLY
+    support: Array | None = None
+    gate_support: Array | None = None
+    fit_intercept: bool = True
+    toward_mean: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._xp = namespace_of(self.alpha)
         self._last: _OfRuns | None = None
 
     @property
@@ -465,7 +455,7 @@ class GatedObjective:
         """Values (R,) and gradients (R, N) of the runs named."""
         xp, known = self._xp, self._of_runs(runs)
         theta, intercept, gate, _ = parts = self.within(x, runs)
-        value, by_gate, by_gate_intercept, *by_members = self._reduce(parts, runs)
+        value, by_gate, by_gate_intercept, *by_members = self.reduce(parts, runs)
         alpha = known.alpha
         value = 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2)) - value
         by_gate = alpha[:, None, None] * gate - by_gate
@@ -543,8 +533,7 @@ def best_penalty(
     of_run = np.repeat(alphas, n_folds)
     at_once = runs_at_once(shape[0], shape[1], n_rows)
     losses = np.empty(len(folds))
-    for first in range(0, len(folds), at_once):
-        chunk = slice(first, min(first + at_once, len(folds)))
+    for chunk in in_parts(len(folds), at_once):
         of_chunk = folds[chunk]
 
         def reduce(parts: Parts, runs: IntArray, of: IntArray = of_chunk) -> tuple[Array, ...]:
@@ -595,9 +584,7 @@ class Groups:
         stacked = np.concatenate([coef.reshape(n_members * n_outputs, -1), self.coef])
         biases = np.concatenate([intercept.ravel(), self.intercept])
         predicted = np.empty((X.shape[0], n_outputs))
-        at_once = max(1, _NUMBERS_AT_ONCE // sum(stacked.shape))
-        for start in range(0, X.shape[0], at_once):
-            rows = slice(start, start + at_once)
+        for rows in in_parts(X.shape[0], _NUMBERS_AT_ONCE // sum(stacked.shape)):
             logits = linear_logits(self.basis.rows(X[rows]), stacked, biases)
             members = logits[: -len(self.coef)].reshape(n_members, n_outputs, -1)
             fuse = self.mean if numbers else self.probabilities

@@ -21,7 +21,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse.linalg import svds
 from scipy.spatial.distance import squareform
 
-from covey._core.arrays import FloatArray, IntArray
+from covey._core.arrays import FloatArray, IntArray, in_parts
 from covey._core.random import Purpose, UniformRows, normals
 
 # So many rows of the co-association matrix are made at once; what they need besides the matrix
@@ -94,8 +94,7 @@ def co_association(labels: IntArray) -> FloatArray:
     placed = (labels >= 0).astype(np.float64)
     everywhere = bool(placed.all())
     shares = np.empty((len(labels), len(labels)))
-    for start in range(0, len(labels), _ROWS_PER_BLOCK):
-        block = slice(start, start + _ROWS_PER_BLOCK)
+    for block in in_parts(len(labels), _ROWS_PER_BLOCK):
         np.matmul(dense[block], dense.T, out=shares[block])
         if everywhere:
             shares[block] /= labels.shape[1]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.arrays import BoolArray, FloatArray, IntArray
+from covey._core.arrays import BoolArray, FloatArray, IntArray, in_parts
 from covey._core.random import Purpose, UniformRows
 
 # With so few coalitions of columns that differ from the background, for all of its rows together,
@@ -116,9 +116,8 @@ def shapley(
         is_exact = n_background << size <= max(MOST_EXACT, n_background)
         # So many rows at once that their coalitions are predicted together.
         fewest = 2 * max(FEWEST_PAIRS, n_background) * max(1, size)
-        step = max(1, at_once // (n_background << size if is_exact else fewest))
-        for start in range(0, len(rows), step):
-            some = rows[start : start + step]
+        for part in in_parts(len(rows), at_once // (n_background << size if is_exact else fewest)):
+            some = rows[part]
             if is_exact:
                 values[some] = _enumerated(game, some, differs[some], size, n_background)
             else:
@@ -134,9 +133,7 @@ class _Game:
         self._value, self._at_once = value, at_once
 
     def __call__(self, rows: IntArray, beside: IntArray, coalitions: BoolArray) -> FloatArray:
-        parts = [
-            slice(start, start + self._at_once) for start in range(0, len(rows), self._at_once)
-        ]
+        parts = in_parts(len(rows), self._at_once)
         found = [self._value(rows[one], beside[one], coalitions[one]) for one in parts]
         return found[0] if len(found) == 1 else np.concatenate(found)
 

@@ -48,31 +48,27 @@ class Answers(Protocol):
         """The mean of what it predicts with the units of each of the donors (m, n) instead."""
 
 
+@dataclass(frozen=True)
 class PlainAnswers:
     """Answers of any function of rows; ``replaced(rows, units, donors)`` makes the rows."""
 
-    def __init__(
-        self,
-        predict: Callable[[Any], FloatArray],
-        replaced: Callable[[IntArray, IntArray, IntArray], Any],
-        rows: IntArray,
-    ) -> None:
-        self.rows = rows
-        self._predict, self._replaced = predict, replaced
+    predict: Callable[[Any], FloatArray]
+    replaced: Callable[[IntArray, IntArray, IntArray], Any]
+    rows: IntArray
 
     def known(self) -> FloatArray:
         """See `Answers`."""
         nothing = np.zeros(0, dtype=np.int64)
-        return self._of(self._replaced(self.rows, nothing, self.rows))
+        return self._of(self.replaced(self.rows, nothing, self.rows))
 
     def without(self, units: IntArray, donors: IntArray) -> FloatArray:
         """See `Answers`."""
         rows = np.tile(self.rows, len(donors))
-        predicted = self._of(self._replaced(rows, units, donors.ravel()))
+        predicted = self._of(self.replaced(rows, units, donors.ravel()))
         return predicted.reshape(*donors.shape, -1).mean(axis=0)
 
     def _of(self, table: Any) -> FloatArray:
-        predicted = np.asarray(self._predict(table), dtype=np.float64)
+        predicted = np.asarray(self.predict(table), dtype=np.float64)
         return predicted.reshape(len(predicted), -1)
 
 

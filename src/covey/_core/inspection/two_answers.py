@@ -1,10 +1,11 @@
 """Which units carry something about a target, and which few of them suffice: both answers at once.
 
-See `covey._core.inspection.relevance` and `covey._core.inspection.sufficiency`.
+See `covey._core.inspection.relevance` and `covey._core.inspection.two_answers`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +15,18 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.inspection.frequencies import number_rejected
 from covey._core.inspection.relevance import (
     UnitColumns,
+    block_traces,
     class_scores,
     combined_log_p,
     effective_rows,
     evidence,
     marginal_log_p,
+    orthonormal,
+    orthonormal_beyond,
+    pillai_log_p,
     unit_columns,
     value_scores,
 )
-from covey._core.inspection.sufficiency import fewest
 from covey._core.random import Purpose, UniformRows
 
 # Tests see so many rows at most, drawn by chance.
@@ -182,3 +186,233 @@ def _folds(strata: IntArray, seed: int) -> list[IntArray]:
         turn[np.lexsort((draws, strata))] = np.arange(n_rows) % _N_FOLDS
         folds += [np.flatnonzero(turn == fold) for fold in range(_N_FOLDS)]
     return folds
+
+
+# -- The fewest units that suffice, and which may stand in for which, on plain NumPy arrays ----
+
+# The share of the units that leaves at a step; at least one does.
+_LEAVING = 1 / 6
+# Columns of the model: at most this share of the rows, or so many.
+_MOST_SHARE, _MOST_COLUMNS = 1 / 3, 500
+# A unit bends if its bent columns are so improbable beyond all straight ones.
+_BENDING = 0.05
+# Units that are less alike than this (their largest canonical correlation) are no twins.
+_LEAST_ALIKE = 0.7
+# How many units one may stand in for are tried: those that are most alike.
+_MOST_TRIED = 3
+# One may stand in for another if the loss rises by at most so many standard errors.
+_TWIN_ERRORS = 2.0
+# A thousandth of what is explained is nothing: where fits are perfect, the ridge does so much.
+_NOTHING = 1e-3
+
+
+@dataclass(frozen=True)
+class Sufficient:
+    """Units from the most to the least needed, how many suffice, and which may stand in.
+
+    Each list of ``twins`` begins with one that is needed; each of the others may take its place.
+    """
+
+    order: list[int]
+    n_enough: int
+    twins: list[list[int]]
+
+
+def fewest(
+    units: UnitColumns,
+    target: FloatArray,
+    candidates: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    folds: Sequence[IntArray],
+    n_rows: float,
+) -> Sufficient:
+    """Return how many of the candidates (best first) suffice, in which order, and their twins.
+
+    ``folds`` are rows held out. Without any, all candidates are needed.
+    """
+    if len(candidates) < 2 or not folds:
+        return Sufficient(list(candidates), len(candidates), [])
+    model = _Model(units, _columns_used(units, target, candidates, n_rows), pairs, n_rows)
+    path = model.path(_Sums.of(model.columns, target), candidates)
+    held_out = [_Fold(model, target, rows) for rows in folds]
+    paths = [model.path(fold.sums, candidates) for fold in held_out]
+    losses = [_losses(held_out, [one[step] for one in paths]) for step in range(len(path))]
+    best = min(losses, key=np.sum)
+    held = np.concatenate(folds)
+    nothing = _NOTHING * max(0.0, float(np.sum(target[held] ** 2) - np.sum(best)))
+    n_enough = min(
+        len(kept)
+        for kept, loss in zip(path, losses, strict=True)
+        if _is_within(loss - best, 1.0, nothing)
+    )
+    order = _needed_first(path)
+    return Sufficient(order, n_enough, _twins(units, held_out, order, n_enough, nothing))
+
+
+def _columns_used(
+    units: UnitColumns, target: FloatArray, candidates: Sequence[int], n_rows: float
+) -> IntArray:
+    """The straight columns of the candidates, and the bent ones of units that do bend.
+
+    Columns that explain nothing would hide which of several correlated units is needed.
+    """
+    straight = units.of(candidates, straight=True)
+    basis = orthonormal(units.columns[:, straight])
+    left = orthonormal_beyond(target, basis)
+    trace, width = np.zeros(len(candidates)), np.zeros(len(candidates))
+    for position, unit in enumerate(candidates):
+        bent = np.setdiff1d(units.of([unit]), straight)
+        own = orthonormal_beyond(units.columns[:, bent], basis)
+        trace[position], width[position] = np.sum((own.T @ left) ** 2), own.shape[1]
+    n_left = n_rows - 1 - len(straight) - width
+    bends = pillai_log_p(trace, width, left.shape[1], n_left) < np.log(_BENDING)
+    used = np.union1d(
+        straight, units.of([unit for unit, yes in zip(candidates, bends, strict=True) if yes])
+    )
+    return used if len(used) <= min(_MOST_SHARE * n_rows, _MOST_COLUMNS) else straight
+
+
+def _needed_first(path: list[list[int]]) -> list[int]:
+    order: list[int] = []
+    for kept in reversed(path):
+        order += [unit for unit in kept if unit not in order]
+    return order
+
+
+def _is_within(difference: FloatArray, n_errors: float, nothing: float) -> bool:
+    """Whether a sum of differences (n,) is nothing, or at most so many of its standard errors."""
+    error = np.sqrt(len(difference)) * difference.std()
+    return bool(difference.sum() <= max(n_errors * error, nothing))
+
+
+# -- paths ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What least squares needs of rows: products of columns, with the target, of the target."""
+
+    gram: FloatArray
+    moments: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, columns: FloatArray, target: FloatArray) -> _Sums:
+        return cls(columns.T @ columns, columns.T @ target, target.T @ target)
+
+
+class _Model:
+    """A linear model of units, whose columns leave with either unit that they are made of."""
+
+    def __init__(
+        self, units: UnitColumns, inside: IntArray, pairs: Sequence[tuple[int, int]], n_rows: float
+    ) -> None:
+        columns, first, second = [units.columns[:, inside]], [units.unit[inside]], []
+        second.append(first[0])
+        there = set(first[0].tolist())
+        for one, other in pairs:
+            if one in there and other in there:
+                columns.append(_product(units, one, other))
+                first.append(np.full(columns[-1].shape[1], one))
+                second.append(np.full(columns[-1].shape[1], other))
+        # The constant is a column too, for the folds have means of their own.
+        self.columns = np.hstack([units.root[:, None], *columns])
+        self.ridge = 1.0 / n_rows
+        self._n_rows = n_rows
+        self._first = np.concatenate([[-1], *first])
+        self._second = np.concatenate([[-1], *second])
+
+    def inside(self, kept: Sequence[int]) -> IntArray:
+        """The constant, and the columns that are made of these units alone."""
+        allowed = [-1, *kept]
+        return np.flatnonzero(np.isin(self._first, allowed) & np.isin(self._second, allowed))
+
+    def path(self, sums: _Sums, candidates: Sequence[int]) -> list[list[int]]:
+        """Falling subsets of the units; within each, what matters more comes first."""
+        kept, path = list(candidates), []
+        while len(kept) > 1:
+            # Copies differ by rounding, which decides nothing.
+            order = np.argsort(np.round(self._log_p(sums, kept), 4), kind="stable")
+            path.append([kept[one] for one in order])
+            staying = set(path[-1][: len(kept) - max(1, int(_LEAVING * len(kept)))])
+            kept = [unit for unit in kept if unit in staying]
+        return [*path, kept]
+
+    def _log_p(self, sums: _Sums, kept: Sequence[int]) -> FloatArray:
+        """The log p-value of each unit beyond the others that are kept."""
+        inside = self.inside(kept)
+        first, second = self._first[inside], self._second[inside]
+        trace, width = block_traces(
+            sums.gram[np.ix_(inside, inside)],
+            sums.moments[inside],
+            sums.squares,
+            [(first == unit) | (second == unit) for unit in kept],
+            self.ridge,
+        )
+        return pillai_log_p(trace, width, len(sums.squares), self._n_rows - len(inside))
+
+
+def _product(units: UnitColumns, one: int, other: int) -> FloatArray:
+    first = units.ranks[:, units.rank_unit == one]
+    second = units.ranks[:, units.rank_unit == other]
+    product = (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+    product = (product - units.root**2 @ product) * units.root[:, None]
+    length = np.sqrt(np.sum(product**2, axis=0))
+    return product[:, length > 0] / length[length > 0]
+
+
+# -- rows held out -------------------------------------------------------------------------------
+
+
+class _Fold:
+    """Fits without some rows, and the losses of these."""
+
+    def __init__(self, model: _Model, target: FloatArray, rows: IntArray) -> None:
+        others = np.setdiff1d(np.arange(len(target)), rows)
+        self.rows, self.n_rows = rows, len(target)
+        self.sums = _Sums.of(model.columns[others], target[others])
+        self._model = model
+        self._columns, self._target = model.columns[rows], target[rows]
+
+    def losses(self, kept: Sequence[int]) -> FloatArray:
+        """The squared errors of the rows held out, times their weights."""
+        inside = self._model.inside(kept)
+        gram = self.sums.gram[np.ix_(inside, inside)] + self._model.ridge * np.eye(len(inside))
+        coef = np.linalg.solve(gram, self.sums.moments[inside])
+        return np.sum((self._target - self._columns[:, inside] @ coef) ** 2, axis=1)
+
+
+def _losses(folds: Sequence[_Fold], kept: Sequence[Sequence[int]]) -> FloatArray:
+    """The losses (n,) of all rows, summed over the folds that hold them out."""
+    total = np.zeros(folds[0].n_rows)
+    for fold, units in zip(folds, kept, strict=True):
+        total[fold.rows] += fold.losses(units)
+    return total
+
+
+def _twins(
+    units: UnitColumns, folds: Sequence[_Fold], order: list[int], n_enough: int, nothing: float
+) -> list[list[int]]:
+    """For each that is needed, if there are any: itself, and those that may stand in for it."""
+    needed = order[:n_enough]
+    groups = {unit: [unit] for unit in needed}
+    here = _losses(folds, [needed] * len(folds))
+    for other in order[n_enough:]:
+        alike = {unit: _likeness(units, unit, other) for unit in needed}
+        nearest = sorted(needed, key=lambda unit: -alike[unit])[:_MOST_TRIED]
+        rises: dict[int, float] = {}
+        for unit in nearest:
+            swapped = [other if one == unit else one for one in needed]
+            if alike[unit] >= _LEAST_ALIKE:
+                rise = _losses(folds, [swapped] * len(folds)) - here
+                if _is_within(rise, _TWIN_ERRORS, nothing):
+                    rises[unit] = float(rise.sum())
+        if rises:
+            groups[min(rises, key=lambda unit: rises[unit])].append(other)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _likeness(units: UnitColumns, one: int, other: int) -> float:
+    """The largest canonical correlation of two units' columns."""
+    product = units.columns[:, units.unit == one].T @ units.columns[:, units.unit == other]
+    return float(np.linalg.norm(product, 2)) if product.size else 0.0

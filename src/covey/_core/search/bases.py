@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey._core.arrays import BoolArray, FloatArray, IntArray
+from covey._core.arrays import BoolArray, FloatArray, IntArray, in_parts
 from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns
 from covey._core.limits import SQUARABLE
@@ -125,8 +125,7 @@ def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[Float
     """
     highest, lowest = rows.max(SearchBlock.extremes, True)
     knots, shares = [], np.arange(1, n_ramps + 1) / n_ramps
-    for first in range(0, n_features, _COLUMNS_AT_ONCE):
-        which = slice(first, min(first + _COLUMNS_AT_ONCE, n_features))
+    for which in in_parts(n_features, _COLUMNS_AT_ONCE):
         values = np.concatenate(rows.gather(SearchBlock.lowest_values, which, n_ramps + 2), axis=1)
         few = [np.unique(column[~np.isnan(column)]) for column in values]
         low = -lowest[which]

@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import device
 
-from covey._core.algorithm1.rows import RowBlock
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import RowBlock, TrainingSettings
 from covey._core.arrays import (
     Array,
     BoolArray,
     FloatArray,
     IntArray,
     Workspace,
+    in_parts,
     like,
     namespace_of,
     to_host,
@@ -280,9 +280,8 @@ class SearchBlock:
             else:
                 # The rows as columns (D, n), without a second copy of all of them.
                 columns = np.empty((self.n_features, len(self._order)))
-                at_once = max(1, NUMBERS_AT_ONCE // max(1, self.n_features))
-                for start in range(0, len(self._order), at_once):
-                    some = slice(start, start + at_once)
+                at_once = NUMBERS_AT_ONCE // max(1, self.n_features)
+                for some in in_parts(len(self._order), at_once):
                     columns[:, some] = self._rows_in_order(some).T
                 self._expanded = name, basis.expand(columns)
         return self._expanded[1]
@@ -564,9 +563,8 @@ class SearchBlock:
         """
         chosen = np.flatnonzero(self.weight)[::every]
         total = np.zeros(len(groups.coef))
-        at_once = max(1, NUMBERS_AT_ONCE // sum(groups.coef.shape))
-        for start in range(0, len(chosen), at_once):
-            some = chosen[start : start + at_once]
+        for part in in_parts(len(chosen), NUMBERS_AT_ONCE // sum(groups.coef.shape)):
+            some = chosen[part]
             total += groups.importance(self._rows_in_order(some)) @ self.weight[some]
         return total, np.array([self.weight[chosen].sum()])
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.arrays import BoolArray, FloatArray
 from covey._core.gating.gate import Pool, shrinkage
 from covey._core.journal import Journal

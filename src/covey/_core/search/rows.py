@@ -15,8 +15,7 @@ from typing import Any, Concatenate
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.algorithm1.rows import RowBlock
-from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.rows import RowBlock, TrainingSettings
 from covey._core.arrays import Array, FloatArray, IntArray
 from covey._core.blocks import Arrays, Blocks, MemoryBlocks, P, Result
 from covey._core.search.block import SearchBlock, Target
