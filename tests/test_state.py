@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from covey._state import (
     ListOf,
     Number,
     OneOf,
-    OrNone,
     Plain,
     Record,
     Share,
@@ -38,26 +38,26 @@ from covey.persistence._writer import Writer
 class Step:
     """One of a list of objects that is stored as one array a field."""
 
-    place: Array("D")
-    taken: Flag()
+    place: Annotated[np.ndarray, Array("D")]
+    taken: Annotated[bool, Flag()]
 
 
 @dataclass(frozen=True)
 class Everything:
     """An object with a field of most kinds."""
 
-    weights: Share("G")
-    table: Array("G D", low=-1.0)
-    feature: Index("P", "D")
-    partner: Index("P", "D", none=True)
-    chosen: Index("", "P")
-    pools: ListOf(OneOf("linear", "log"), "G")
-    steps: Stacked(Step, "S")
-    names: Texts("D", different=True)
-    alpha: OrNone(Number(low=0))
-    depth: Whole(1, "P")
-    about: Plain(dict)
-    first: Where("alpha", Whole(), Array("G")) = 0
+    weights: Annotated[np.ndarray, Share("G")]
+    table: Annotated[np.ndarray, Array("G D", low=-1.0)]
+    feature: Annotated[np.ndarray, Index("P", "D")]
+    partner: Annotated[np.ndarray, Index("P", "D", none=True)]
+    chosen: Annotated[int, Index("", "P")]
+    pools: Annotated[list[str], ListOf(OneOf("linear", "log"), "G")]
+    steps: Annotated[list[Step], Stacked(Step, "S")]
+    names: Annotated[list[str], Texts("D", different=True)]
+    alpha: Annotated[float | None, Number(low=0)]
+    depth: Annotated[int, Whole(1, "P")]
+    about: Annotated[dict, Plain(dict)]
+    first: Annotated[int | np.ndarray, Where("alpha", Whole(), Array("G"))] = 0
 
     def _restored(self):
         refuse("depth", "is odd.", self.depth % 2 == 0)
@@ -67,18 +67,18 @@ class Everything:
 class Outer:
     """An object around another, which shares a length."""
 
-    inner: Record(Everything, "G")
-    more: Array("G+1")
+    inner: Annotated[Everything, Record(Everything, "G")]
+    more: Annotated[np.ndarray, Array("G+1")]
 
 
 @dataclass(frozen=True)
 class Edges:
     """Arrays whose lengths and order are bound, and classes."""
 
-    edges: Array("E", rising=True, fewest=2, most=4)
-    widths: Array("E-1", positive=True)
-    sizes: Array("F+1")
-    classes: Labels("C", fewest=2)
+    edges: Annotated[np.ndarray, Array("E", rising=True, fewest=2, most=4)]
+    widths: Annotated[np.ndarray, Array("E-1", positive=True)]
+    sizes: Annotated[np.ndarray, Array("F+1")]
+    classes: Annotated[np.ndarray, Labels("C", fewest=2)]
 
 
 def edges(**changed):

@@ -20,7 +20,7 @@ except ImportError:  # scikit-learn before 1.9
         def call_on_fit_task_end(self, **kwargs):
             return False
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin; there are no callbacks to call."""
 
         def _init_callback_context(self, **kwargs):

@@ -10,7 +10,7 @@ import numpy as np
 
 from covey._intervals import Interval
 from covey._number_words import number, quoted
-from covey._state import Index, ListOf, Number, OneOf, OrNone, Plain, Record, Told, refuse
+from covey._state import Index, ListOf, Number, OneOf, Plain, Record, Told, refuse
 from covey._validation import check_number
 
 KINDS = ("threshold", "find", "costs")
@@ -60,8 +60,8 @@ class Alarms:
     n_found: Annotated[float, Number()]
     n_class: Annotated[float, Number()]
     n_rows: Annotated[float, Number()]
-    found: Annotated[Interval | None, OrNone(_INTERVAL)]
-    right: Annotated[Interval | None, OrNone(_INTERVAL)]
+    found: Annotated[Interval | None, _INTERVAL]
+    right: Annotated[Interval | None, _INTERVAL]
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,12 @@ class Decision:
     kind: Annotated[str, OneOf(*KINDS)]
     asked: Annotated[Any, Plain()]
     classes: Annotated[np.ndarray, Told(lambda model: model.classes_, "C")] = field(compare=False)
-    code: Annotated[int | None, OrNone(Index("", "C"))] = None
-    threshold: Annotated[float | None, OrNone(Number(0, 1))] = None
-    alarms: Annotated[Alarms | None, OrNone(Record(Alarms))] = None
-    cost: Annotated[Interval | None, OrNone(_INTERVAL)] = None
-    cost_without: Annotated[Interval | None, OrNone(_INTERVAL)] = None
-    source: Annotated[str | None, OrNone(OneOf("out of fold", "given rows"))] = None
+    code: Annotated[int | None, Index("", "C")] = None
+    threshold: Annotated[float | None, Number(0, 1)] = None
+    alarms: Annotated[Alarms | None, Record(Alarms)] = None
+    cost: Annotated[Interval | None, _INTERVAL] = None
+    cost_without: Annotated[Interval | None, _INTERVAL] = None
+    source: Annotated[str | None, OneOf("out of fold", "given rows")] = None
 
     def _restored(self) -> None:
         asked = self.asked if self.kind == "costs" else {self.label: self.asked}
@@ -128,7 +128,7 @@ class Decision:
     def codes(self, probabilities: np.ndarray) -> np.ndarray:
         """The position of the class that is predicted, (n,)."""
         scores = self.scores(probabilities)
-        if self.threshold is None:
+        if self.code is None or self.threshold is None:
             return scores.argmax(axis=1)
         is_class = scores[:, self.code] >= 0
         scores[:, self.code] = -np.inf
@@ -144,8 +144,8 @@ class Decision:
     def sentence(self) -> str:
         """What is decided, and what it does on rows held out, for people."""
         label, said = quoted(self.label), self.rule()
-        if self.alarms is not None and self.alarms.found is not None:
-            one = self.alarms
+        one = self.alarms
+        if one is not None and one.found is not None:
             said += (
                 f": of {one.n_rows:,.0f} rows held out {one.n_alarms:,.0f} are called so, which "
                 f"finds {_between(one.found)} of the {one.n_class:,.0f} rows of {label}"
@@ -168,11 +168,7 @@ def scored(model: Any, probabilities: np.ndarray) -> np.ndarray:
 
 def decided(model: Any, probabilities: np.ndarray) -> np.ndarray:
     """The position of the class that a model predicts, (n,), given its probabilities."""
-    return decided_codes(getattr(model, "decision_", None), probabilities)
-
-
-def decided_codes(decision: Decision | None, probabilities: np.ndarray) -> np.ndarray:
-    """The positions of classes (n,) by a decision; without one, of the most probable ones."""
+    decision: Decision | None = getattr(model, "decision_", None)
     return probabilities.argmax(axis=1) if decision is None else decision.codes(probabilities)
 
 

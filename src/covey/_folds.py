@@ -43,18 +43,18 @@ def make_folds(
     rows of one group are held out together; a number of folds is drawn ``n_repeats`` times; a
     splitter is given ``y``, if not the classes.
     """
-    cv = 5 if cv is None else cv
-    whole_number = isinstance(cv, int | np.integer)
+    n_folds = 5 if cv is None else cv
+    whole_number = isinstance(n_folds, int | np.integer)
     if groups is not None:
         groups = check_groups(groups, len(codes))
     if whole_number and groups is None:
-        return _drawn_folds(int(cv), codes, weight, classes, seed, n_repeats)
-    if whole_number:
+        return _drawn_folds(int(n_folds), codes, weight, classes, seed, n_repeats)
+    if whole_number and groups is not None:
         n_groups = len(np.unique(groups))
         if n_groups < 2:
             raise ValueError("groups holds a single group, so no fold can hold one out.")
         splitter = StratifiedGroupKFold(
-            min(int(cv), n_groups), shuffle=True, random_state=seed % (2**32)
+            min(int(n_folds), n_groups), shuffle=True, random_state=seed % (2**32)
         )
     else:
         splitter = cv if hasattr(cv, "split") else None

@@ -136,9 +136,9 @@ def day(since: float) -> str:
     return str(np.datetime64(math.floor(since), "D"))
 
 
-def count(value: float) -> str:
+def count(value: float | None) -> str:
     """Write a whole number with separated thousands."""
-    return f"{int(value):,}"
+    return NOTHING if value is None else f"{int(value):,}"
 
 
 def counted(value: float, noun: str, plural: str | None = None) -> str:
@@ -178,10 +178,7 @@ def named(parts: Sequence[Any], most: int) -> str:
 
 def range_words(low: float | None, high: float | None, show: Callable[[float], str] = cell) -> str:
     """Write a range, one end of which may be open (None or NaN): below 3, 3 to 5, 5 or more."""
-    if low is None or math.isnan(low):
+    low, high = (math.nan if end is None else end for end in (low, high))
+    if math.isnan(low):
         return f"below {show(high)}"
-    return (
-        f"{show(low)} or more"
-        if high is None or math.isnan(high)
-        else f"{show(low)} to {show(high)}"
-    )
+    return f"{show(low)} or more" if math.isnan(high) else f"{show(low)} to {show(high)}"

@@ -1,16 +1,17 @@
 """What objects keep in files: every stored field says beside itself what it is.
 
     class Gate(Fuser):
-        coef_: Array("K P")  # finite numbers, one row for each member
-        alpha_: Number(low=0)
+        coef_: Annotated[np.ndarray, Array("K P")]  # finite numbers, one row for each member
+        alpha_: Annotated[float | None, Number(low=0)]
 
-is all that is written about ``coef_`` and ``alpha_``. From it `covey.persistence` writes and reads
-the field and checks what it reads: its type, its shape, that its numbers are finite and in range.
+is all that is written about ``coef_`` and ``alpha_``. Type checkers see the type; from the rest
+`covey.persistence` writes and reads the field and checks what it reads: its type, its shape, that
+its numbers are finite and in range. A type with ``| None`` allows None (but `Where` says itself
+whether its kinds do).
 A letter of a shape stands for one length within one object; it is bound by the field that is read
 first, and all others must agree. ``+1`` and ``-1`` may follow a letter, ``*`` is any length, and a
 number is itself. Fields of base classes come first.
 
-Where type checkers read along, the declaration is in ``Annotated[IntArray, Index("P", "D")]``.
 A class that has derived attributes, or conditions on several fields, has a method ``_restored``,
 which is called when its fields are read, and calls `refuse` if they do not fit each other.
 """
@@ -22,8 +23,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, is_dataclass, replace
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from types import NoneType
+from typing import Any, get_args
 
 import numpy as np
 
@@ -546,6 +548,10 @@ class OrAbsent(OrNone):
         return True
 
 
+# The names of a table's columns, which an array has not.
+FEATURE_NAMES = OrAbsent(Texts("F", different=True, make=names_array))
+
+
 @dataclass(frozen=True)
 class Where(Stored):
     """A field of the objects for which another attribute is true.
@@ -671,18 +677,18 @@ class Named(Stored):
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the models by name."""
-        found = self.make()
         with node.child(name) as inner:
             names = inner.member_names("names")
             sizes.bind(self.letter, [len(names)], name)
-            nodes = inner.children("models", len(names))
-            inner.check(any(nodes), "models", "are missing.")
-            inner.check(self.dropped or all(nodes), "models", "lacks a model.")
-        for called, one in zip(names, nodes, strict=True):
-            found[called] = self.dropped if one is None else self._read(one, sizes)
+            left_out = self.dropped is not None
+            models = inner.models("models", len(names), left_out, partial(self._read, sizes))
+            inner.check(any(one is not None for one in models), "models", "are missing.")
+        found = self.make()
+        for called, model in zip(names, models, strict=True):
+            found[called] = self.dropped if model is None else model
         return found
 
-    def _read(self, node: Any, sizes: Sizes) -> Any:
+    def _read(self, sizes: Sizes, node: Any) -> Any:
         if not node.has("data"):
             return node.whole_model()
         with node:
@@ -808,17 +814,19 @@ def declared(cls: type) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for one in reversed(cls.__mro__):
-        for name in found.keys() & {
-            name for name, x in vars(one).items() if hasattr(x, "__set__")
-        }:
-            del found[name]
+        for name, value in vars(one).items():
+            if hasattr(value, "__set__"):
+                found.pop(name, None)
         names = vars(sys.modules[one.__module__])
         for name, said in inspect.get_annotations(one).items():
             # Others may name what is imported for type checkers alone.
-            kind = eval(said, names) if isinstance(said, str) and "(" in said else said
-            for each in (kind, *getattr(kind, "__metadata__", ())):
-                if isinstance(each, Stored | Parameter):
-                    found[name] = each
+            type_ = eval(said, names) if str(said).startswith("Annotated[") else said
+            none = NoneType in get_args(getattr(type_, "__origin__", None))
+            for kind in getattr(type_, "__metadata__", ()):
+                if none and isinstance(kind, Stored) and not isinstance(kind, OrNone | Where):
+                    kind = OrNone(kind)
+                if isinstance(kind, Stored | Parameter):
+                    found[name] = kind
     return found
 
 
@@ -834,8 +842,7 @@ def stored_parameters(cls: type) -> dict[str, Parameter]:
 
 def has_state(model: Any, cls: type) -> bool:
     """Return whether an object has all fields that it must have, as a class declares them."""
-    kinds = stored_fields(cls)
-    return all(kind.found(model, name) for name, kind in kinds.items())
+    return all(kind.found(model, name) for name, kind in stored_fields(cls).items())
 
 
 def equal(one: Any, other: Any) -> bool:

@@ -19,6 +19,7 @@ except ImportError as error:
         'pip install "covey[cli]".'
     ) from error
 
+__all__ = ["Markup", "environment", "escaped", "printable"]
 # What a page must not hold: control characters, and halves of characters that have no encoding.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 

@@ -6,7 +6,7 @@ import re
 import reprlib
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from numbers import Integral, Real
@@ -68,7 +68,7 @@ def check_one_target(y: Any) -> None:
         gaps = np.flatnonzero(y.isna())
         if len(gaps):
             raise ValueError(f"y has no value in row {gaps[0]}; drop the rows without one.")
-    shape = getattr(y, "shape", ())
+    shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {tuple(shape)}; for several targets "
@@ -235,7 +235,7 @@ def naming_tables() -> Iterator[None]:
         raise kind(f"{said.partition('. ')[0].rstrip('.')}; {_TABLES}.") from None
 
 
-def check_all_finite(X: Any, feature_names: np.ndarray | None) -> None:
+def check_all_finite(X: Any, feature_names: Sequence[str] | np.ndarray | None) -> None:
     """Refuse NaN and infinity, by the name of the column."""
     if get_config()["assume_finite"] or _is_plainly_finite(X):
         return
@@ -259,7 +259,7 @@ def _is_plainly_finite(X: Any) -> bool:
         return bool(np.isfinite(_numbers(X).sum()))
 
 
-def _refuse(X: Any, broken: np.ndarray, feature_names: np.ndarray | None) -> None:
+def _refuse(X: Any, broken: np.ndarray, feature_names: Sequence[str] | np.ndarray | None) -> None:
     """Refuse what is broken, by the name of its column."""
     if not broken.any():
         return
@@ -300,7 +300,7 @@ def check_column_names(X: Any) -> None:
     columns = getattr(X, "columns", None)
     if columns is not None and not len(columns):
         raise ValueError("X has no columns; give at least one.")
-    if getattr(columns, "is_unique", True):
+    if columns is None or getattr(columns, "is_unique", True):
         return
     twice = columns[columns.duplicated()][0]
     raise ValueError(f"X has several columns named {twice!r}; give each a name of its own.")

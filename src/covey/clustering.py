@@ -94,7 +94,7 @@ def _codes(labels: Any) -> np.ndarray:
         raise ValueError(f"labels has {n_rows} row; a consensus needs at least 2.")
     codes = np.empty((n_rows, n_partitions), dtype=np.intp)
     for k, column in enumerate(labels.T):
-        known = {}
+        known: dict[Any, int] = {}
         try:
             for row, label in enumerate(column.tolist()):
                 # NaN is the one label that differs from itself.
@@ -378,7 +378,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             )
         n_shown = _share_or_count(self.max_samples, "max_samples", n_rows)
         if parameter is None:
-            numbers = [None]
+            numbers: list[Any] = [None]
         elif self.n_clusters is None:
             numbers = _numbers_to_try(self.n_clusters_range, n_shown - 1)
         else:

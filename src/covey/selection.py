@@ -46,7 +46,12 @@ from covey.tables._table_reader import TableReader
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.
-GROWTH = {"flip_probability": 0.05, "tol": -np.inf, "max_iter": 150, "subset_penalty": 0.003}
+GROWTH: dict[str, Any] = {
+    "flip_probability": 0.05,
+    "tol": -np.inf,
+    "max_iter": 150,
+    "subset_penalty": 0.003,
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -267,7 +272,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
     def _kept_by_fitted(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self.estimator)
-        if not hasattr(self.estimator, "support_"):
+        if self.estimator is None or not hasattr(self.estimator, "support_"):
             raise ValueError(
                 "estimator has members of several kinds, which have no subsets of features; give "
                 "estimator.named_estimators_['linear'], or use members='linear'."
@@ -348,7 +353,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         # The subsets are all that is used of the members: single precision is enough.
         design = design.in_single_precision()
         weights = core.halves(strata, weight, self.n_resamples, seed).astype(np.float32)
-        options = {
+        options: dict[str, Any] = {
             "seed": seed,
             "runs": list(range(self.n_resamples)),
             "flip_probability": np.full(self.n_resamples, float(recipe.flip_probability)),
@@ -513,7 +518,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         binary |= binary.T
         np.fill_diagonal(binary, self.support_)
         self.co_selection_binary_ = binary
-        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        names: list[Any] = [str(name) for name in getattr(self, "feature_names_in_", ())]
         names = names or list(range(len(binary)))
         self.top_pairs_ = [
             (names[first[pair]], names[second[pair]], float(values[pair])) for pair in chosen

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,8 @@ from covey.tables._columns import chosen_columns
 __all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
+_OUTPUT = stored.OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS)
+_RANKS = stored.ListOf(stored.Record(KnownNumbers))
 
 
 class Layered(TransformerMixin, Ensemble):
@@ -57,16 +59,16 @@ class Layered(TransformerMixin, Ensemble):
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
     """
 
-    estimators: stored.Parameter(members=True)
-    final_estimator: stored.Parameter(BaseEstimator)
-    features: stored.Parameter(BaseEstimator)
-    named_estimators_: stored.Named("E", make=Bunch, dropped="drop")
-    outputs_: stored.ListOf(stored.ListOf(stored.OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS)), "L")
-    _columns: stored.OrNone(stored.Index("B", "F"))
-    features_: stored.OrNone(stored.Model())
-    _n_made: stored.OrAbsent(stored.Whole(1))
-    _ranks: stored.ListOf(stored.OrNone(stored.ListOf(stored.Record(KnownNumbers))), "L-1")
-    fuser_: stored.Model(Stacking)
+    estimators: Annotated[list, stored.Parameter(members=True)]
+    final_estimator: Annotated[Any, stored.Parameter(BaseEstimator)]
+    features: Annotated[Any, stored.Parameter(BaseEstimator)]
+    named_estimators_: Annotated[Bunch, stored.Named("E", make=Bunch, dropped="drop")]
+    outputs_: Annotated[list[list[str]], stored.ListOf(stored.ListOf(_OUTPUT), "L")]
+    _columns: Annotated[np.ndarray | None, stored.Index("B", "F")]
+    features_: Annotated[BaseEstimator | None, stored.Model()]
+    _n_made: Annotated[int, stored.OrAbsent(stored.Whole(1))]
+    _ranks: Annotated[list[list[KnownNumbers] | None], stored.ListOf(stored.OrNone(_RANKS), "L-1")]
+    fuser_: Annotated[Stacking, stored.Model(Stacking)]
 
     _roster = property(lambda self: roster.Roster(self, self._models, layered=True))
     named_estimators = property(roster.named_estimators)

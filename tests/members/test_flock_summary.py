@@ -111,9 +111,7 @@ def test_long_names_and_many_members_stay_on_the_screen():
 def effects_of(basis, coef, mean=0.0, scale=1.0):
     n_columns = basis.n_columns
     effects = ColumnEffects(
-        basis,
-        np.full(n_columns, mean),
-        np.full(n_columns, scale),
+        (basis, np.full(n_columns, mean), np.full(n_columns, scale)),
         [f"x{k}" for k in range(basis.n_features)],
     )
     return list(effects.strongest(np.atleast_2d(coef)))

@@ -25,7 +25,7 @@ from covey._core.arrays import (
 )
 from covey._core.limits import LARGEST
 from covey._state import Array as Numbers
-from covey._state import Index, OrNone, Whole, refuse
+from covey._state import Index, Whole, refuse
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Basis:
     high: Annotated[FloatArray, Numbers("P", nan=True)]
     # What features are centered by before multiplying, and their least and greatest values.
     center: Annotated[FloatArray, Numbers("D")]
-    seen: Annotated[FloatArray | None, OrNone(Numbers("2 D"))] = None
+    seen: Annotated[FloatArray | None, Numbers("2 D")] = None
 
     def _restored(self) -> None:
         n_features, ramps = self.n_features, ~np.isnan(self.low)

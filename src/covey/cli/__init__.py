@@ -43,7 +43,8 @@ def _make_app() -> Any:
         def invoke(self, ctx: Any) -> Any:
             try:
                 return super().invoke(ctx)
-            except typer.BadParameter.__base__ as error:  # click's UsageError, wherever it is
+            # That is click's UsageError, wherever it is.
+            except typer.BadParameter.__base__ as error:  # type: ignore[misc]
                 sentence = error.format_message().replace("Value error, ", "")
                 print(f"covey: {printable(sentence)}", file=sys.stderr)
                 raise typer.Exit(2) from None

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covey._number_words import quoted
+from covey._number_words import points, quoted
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
@@ -28,23 +28,23 @@ _CHANCE = 0.05
 _FEW_ROWS = 20_000
 
 
+_MODELS = options.option(
+    "Only those whose names hold this; repeatable.", "--models", metavar="NAME"
+)
+_MORE = options.option(
+    "A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
+    "repeatable. LightGBM is there by itself where it is installed.",
+    "--with",
+    metavar="NAME",
+)
+
+
 def compare(
     table: options.Table,
     target: options.Target,
     sheet: options.Sheet = None,
-    models: options.option(
-        list[str] | None,
-        "Only those whose names hold this; repeatable.",
-        "--models",
-        metavar="NAME",
-    ) = None,
-    more: options.option(
-        list[str] | None,
-        "A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
-        "repeatable. LightGBM is there by itself where it is installed.",
-        "--with",
-        metavar="NAME",
-    ) = None,
+    models: Annotated[list[str] | None, _MODELS] = None,
+    more: Annotated[list[str] | None, _MORE] = None,
     group: options.Group = None,
     time: options.Time = None,
     drop: options.Drop = None,
@@ -149,7 +149,7 @@ def _show(
         if not problem.regression:
             record["loss_difference_from_best"] = more
         if model is not best:
-            between = "{} ({} to {})".format(*map(sentences.points, gap.get(main)))
+            between = "{} ({} to {})".format(*map(points, gap.get(main)))
             really = really or "no"
             if more.value == more.value:
                 lost += f" ({more.value:+.3f})"

@@ -300,7 +300,7 @@ def shown(block: Rows, names: list[str], target: str, n_shown: int) -> tuple[int
     """
     rows = block.batch.select(names)
     codes, values = pd.factorize(rows.column(target).to_pandas())
-    first = np.unique(codes, return_index=True)[1] if len(values) <= MOST_CLASSES else []
+    first = np.unique(codes, return_index=True)[1] if len(values) <= MOST_CLASSES else ()
     evenly = np.linspace(0, max(0, len(rows) - 1), min(n_shown, len(rows))).astype(np.intp)
     where = np.union1d(evenly, np.asarray(first, np.intp))
     some = rows.take(where)

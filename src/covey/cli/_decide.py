@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError
@@ -13,29 +13,28 @@ if TYPE_CHECKING:
     from covey.cli._problem import Problem
     from covey.evaluation._held_out import HeldOut
 
-Threshold = options.option(
-    float | None,
+_THRESHOLD = options.option(
     "Predict a class wherever its probability is at least this (0.12); else the most "
     "probable of the others. --class says which.",
     metavar="CHANCE",
 )
-Find = options.option(
-    str | None,
-    "The threshold that finds such a share of a class (80%), on rows held out.",
-    metavar="SHARE",
+Threshold = Annotated[float | None, _THRESHOLD]
+_FIND = options.option(
+    "The threshold that finds such a share of a class (80%), on rows held out.", metavar="SHARE"
 )
-Costs = options.option(
-    list[str] | None,
+Find = Annotated[str | None, _FIND]
+_COSTS = options.option(
     "What it costs to miss a row of a class (yes=20; 1 for the others): the class of the "
     "smallest expected cost is predicted; repeatable.",
     metavar="CLASS=NUMBER",
 )
-Class = options.option(
-    str | None,
+Costs = Annotated[list[str] | None, _COSTS]
+_CLASS = options.option(
     "The class of --threshold or --find; of two classes by default the rarer one.",
     "--class",
     metavar="NAME",
 )
+Class = Annotated[str | None, _CLASS]
 
 
 def decision_wanted(
@@ -46,20 +45,21 @@ def decision_wanted(
     The class is None that is not named.
     """
     given = {"threshold": threshold, "find": find, "costs": costs or None}
-    given = {name: value for name, value in given.items() if value is not None}
-    if len(given) > 1:
-        raise CommandError(f"--{' and --'.join(given)}: give one of them.")
-    if label is not None and (not given or "costs" in given):
-        but = "; --costs names classes" if given else ", and neither is given"
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        raise CommandError(f"--{' and --'.join(named)}: give one of them.")
+    if label is not None and (not named or costs):
+        but = "; --costs names classes" if named else ", and neither is given"
         raise CommandError(f"--class: it is for --threshold or --find{but}.")
-    for name, value in given.items():
-        if name == "costs":
-            return {name: dict(map(_cost, value))}
-        share = _share(value) if name == "find" else value
-        if not 0 <= share <= 1 or (name == "find" and not share):
-            raise CommandError(f"--{name} must be between 0 and 1, got {value}.")
-        return {name: {label: share}}
-    return None
+    if costs:
+        return {"costs": dict(map(_cost, costs))}
+    share = threshold if find is None else _share(find)
+    if share is None:
+        return None
+    (name,) = named
+    if not 0 <= share <= 1 or (find is not None and not share):
+        raise CommandError(f"--{name} must be between 0 and 1, got {given[name]}.")
+    return {name: {label: share}}
 
 
 def _share(text: str) -> float:
@@ -92,7 +92,7 @@ def of_classes(
     ``rarer`` is the class that is meant where none is named.
     """
     ((kind, numbers),) = wanted.items()
-    labels = {str(label): label for label in classes.tolist()}
+    labels: dict[str | None, Any] = {str(label): label for label in classes.tolist()}
     shown = ", ".join(map(repr, list(labels)[:5]))
     if None in numbers and rarer is None:
         raise CommandError(f"--{kind}: say of which class with --class ({shown}).")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from covey.cli import _options as options
 from covey.cli._console import Console
@@ -22,10 +22,11 @@ _COLUMNS = [
 _CULTIVARS = {0: "Barolo", 1: "Grignolino", 2: "Barbera"}
 
 
+_TABLE = options.option("The file to write; its ending says in which format.", metavar="FILE")
+
+
 def demo(
-    table: options.option(
-        str, "The file to write; its ending says in which format.", metavar="FILE"
-    ),
+    table: Annotated[str, _TABLE],
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -52,7 +53,8 @@ def _wine() -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
-    file = Path(find_spec("sklearn").origin).with_name("datasets") / "data" / "wine_data.csv"
+    home = Path(getattr(find_spec("sklearn"), "origin", ""))
+    file = home.with_name("datasets") / "data" / "wine_data.csv"
     frame = pd.read_csv(file, skiprows=1, names=_COLUMNS, dtype=float).round(3)
     cultivar = frame.pop("cultivar").map(_CULTIVARS)
     frame.insert(0, "bottle", [f"B{number:03d}" for number in range(len(frame))])

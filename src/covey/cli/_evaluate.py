@@ -69,7 +69,7 @@ def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
     with warnings.catch_warnings():
         # Classes with fewer rows than folds are spread as far as they go.
         warnings.simplefilter("ignore")
-        if splitter is None:
+        if splitter is None and problem.groups is not None:
             splits = group_folds(n_folds, y, problem.groups, regression, seed)
         else:
             splits = list(splitter.split(problem.table, y, problem.groups))
@@ -342,7 +342,7 @@ def fitted_and_judged(
             console.meanwhile(said)  # for who waits for the flock
         step(f"{name}, on all {n_rows:,} rows")
         started = time.perf_counter()
-        model, stopped = _fitted(problem, learner, seed, files and files[-1])
+        model, stopped = _fitted(problem, learner, seed, files[-1] if files else None)
         step("", 1)
         expected = time.perf_counter() - started
         others = {} if is_short else rivals

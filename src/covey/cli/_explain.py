@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
@@ -10,22 +10,23 @@ from covey.cli._console import CommandError, Console
 EXAMPLE = (*options.FITTED, "covey explain flock.covey wine.csv --row 17 --html card.html")
 
 
+_ROW = options.option("Which row; 1 is the first of the table.", min=1, metavar="NUMBER")
+_HTML = options.option("Write a page with bars and what-if sliders, too.", metavar="FILE.html")
+_FIXED = options.option("A column that cannot change; repeatable.", metavar="COLUMN")
+_TO = options.option(
+    "The class, or the number, that a change should lead to; by default any other class.",
+    metavar="ANSWER",
+)
+
+
 def explain(
     model: options.Model,
     table: options.Table,
-    row: options.option(int, "Which row; 1 is the first of the table.", min=1, metavar="NUMBER"),
+    row: Annotated[int, _ROW],
     sheet: options.Sheet = None,
-    html: options.option(
-        str | None, "Write a page with bars and what-if sliders, too.", metavar="FILE.html"
-    ) = None,
-    fixed: options.option(
-        list[str] | None, "A column that cannot change; repeatable.", metavar="COLUMN"
-    ) = None,
-    to: options.option(
-        str | None,
-        "The class, or the number, that a change should lead to; by default any other class.",
-        metavar="ANSWER",
-    ) = None,
+    html: Annotated[str | None, _HTML] = None,
+    fixed: Annotated[list[str] | None, _FIXED] = None,
+    to: Annotated[str | None, _TO] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

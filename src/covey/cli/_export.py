@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from covey.cli import _options as options
 from covey.cli._console import Console
 
 EXAMPLE = (*options.FITTED, "covey export flock.covey --onnx flock.onnx")
 
 
+_DOUBLE = options.option(
+    "Take and compute numbers in double precision, as covey does.", "--double"
+)
+
+
 def export(
     model: options.Model,
-    onnx: options.option(str, "Where to write it.", metavar="FILE.onnx"),
-    double: options.option(
-        bool, "Take and compute numbers in double precision, as covey does.", "--double"
-    ) = False,
+    onnx: Annotated[str, options.option("Where to write it.", metavar="FILE.onnx")],
+    double: Annotated[bool, _DOUBLE] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

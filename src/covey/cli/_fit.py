@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,53 +23,64 @@ EXAMPLE = (
 )
 
 
+_MODEL = options.option("Where to save the model.", metavar="FILE")
+_REPORT = options.option("Write a report, on rows held out.", metavar="FILE.html")
+_EFFORT = options.option("How long to search.")
+_MEMBERS = options.option(
+    "linear: members that can be read. mixed: boosting, extra trees, kernel machines "
+    "and neighbors beside them, where they help. By default linear, or mixed with "
+    "--effort best.",
+    show_default=False,
+)
+_TIME_LIMIT = options.option(
+    "About how long one fit may search; the best flock found by then is taken. There "
+    "is a fit for each part of the rows that is held out, and one for all rows.",
+    metavar="SECONDS",
+)
+_FUSER = options.option(
+    "Instead of the search, grow members by the paper's Algorithm 1 and fuse them "
+    "by a rule: product, mean, majority, median, gate, ...",
+    metavar="RULE",
+)
+_ON_A_PAGE = options.option(
+    "A flock that fits on a page: at most 3 members of 5 features each (or what the "
+    "options above say). What that costs against a full flock is printed.",
+    "--simple",
+)
+_LINEAR = options.option(
+    "No flock: save the tuned linear model that flocks are compared with.", "--linear"
+)
+_CHECKPOINT = options.option(
+    "Keep what is done: after a kill, the same command goes on from there.", metavar="FILE"
+)
+_ENGINE = options.option(
+    "dask: a table beyond memory, or on a cluster; TABLE may then be a folder, "
+    "a pattern such as 'rows/*.parquet', or an address such as s3://..."
+)
+_SCHEDULER = options.option(
+    "With --engine dask: where the cluster's scheduler is, such as "
+    "tcp://10.0.0.1:8786; by default the work is done on this machine, block by block.",
+    metavar="ADDRESS",
+)
+_VERBOSE = options.option("More numbers: losses, times, all columns.", "--verbose")
+
+
 def fit(
     table: options.Table,
     target: options.Target,
     sheet: options.Sheet = None,
-    model: options.option(str, "Where to save the model.", metavar="FILE") = "flock.covey",
-    report: options.option(
-        str | None, "Write a report, on rows held out.", metavar="FILE.html"
-    ) = None,
-    effort: options.option(
-        Literal["fast", "balanced", "best"], "How long to search."
-    ) = "balanced",
-    members: options.option(
-        Literal["linear", "mixed"] | None,
-        "linear: members that can be read. mixed: boosting, extra trees, kernel machines "
-        "and neighbors beside them, where they help. By default linear, or mixed with "
-        "--effort best.",
-        show_default=False,
-    ) = None,
-    time_limit: options.option(
-        float | None,
-        "About how long one fit may search; the best flock found by then is taken. There "
-        "is a fit for each part of the rows that is held out, and one for all rows.",
-        metavar="SECONDS",
-    ) = None,
-    fuser: options.option(
-        str | None,
-        "Instead of the search, grow members by the paper's Algorithm 1 and fuse them "
-        "by a rule: product, mean, majority, median, gate, ...",
-        metavar="RULE",
-    ) = None,
+    model: Annotated[str, _MODEL] = "flock.covey",
+    report: Annotated[str | None, _REPORT] = None,
+    effort: Annotated[Literal["fast", "balanced", "best"], _EFFORT] = "balanced",
+    members: Annotated[Literal["linear", "mixed"] | None, _MEMBERS] = None,
+    time_limit: Annotated[float | None, _TIME_LIMIT] = None,
+    fuser: Annotated[str | None, _FUSER] = None,
     max_features: options.MaxFeatures = None,
     max_members: options.MaxMembers = None,
     max_terms: options.MaxTerms = None,
-    simple: options.option(
-        bool,
-        "A flock that fits on a page: at most 3 members of 5 features each (or what the "
-        "options above say). What that costs against a full flock is printed.",
-        "--simple",
-    ) = False,
-    linear: options.option(
-        bool, "No flock: save the tuned linear model that flocks are compared with.", "--linear"
-    ) = False,
-    checkpoint: options.option(
-        str | None,
-        "Keep what is done: after a kill, the same command goes on from there.",
-        metavar="FILE",
-    ) = None,
+    simple: Annotated[bool, _ON_A_PAGE] = False,
+    linear: Annotated[bool, _LINEAR] = False,
+    checkpoint: Annotated[str | None, _CHECKPOINT] = None,
     threshold: decide.Threshold = None,
     find: decide.Find = None,
     costs: decide.Costs = None,
@@ -80,20 +91,9 @@ def fit(
     keep: options.Keep = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
-    engine: options.option(
-        Literal["plain", "dask"],
-        "dask: a table beyond memory, or on a cluster; TABLE may then be a folder, "
-        "a pattern such as 'rows/*.parquet', or an address such as s3://...",
-    ) = "plain",
-    scheduler: options.option(
-        str | None,
-        "With --engine dask: where the cluster's scheduler is, such as "
-        "tcp://10.0.0.1:8786; by default the work is done on this machine, block by block.",
-        metavar="ADDRESS",
-    ) = None,
-    verbose: options.option(
-        bool, "More numbers: losses, times, all columns.", "--verbose"
-    ) = False,
+    engine: Annotated[Literal["plain", "dask"], _ENGINE] = "plain",
+    scheduler: Annotated[str | None, _SCHEDULER] = None,
+    verbose: Annotated[bool, _VERBOSE] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -146,8 +146,8 @@ def fit(
 
         check_reporting()
     started = clock.perf_counter()
-    how_to_search = {"effort": effort, "fuser": fuser, "seed": seed}
-    reading = {"group": group, "time": time, "drop": drop, "keep": keep, "task": task}
+    how_to_search = dict[str, Any](effort=effort, fuser=fuser, seed=seed)
+    reading = dict[str, Any](group=group, time=time, drop=drop, keep=keep, task=task)
     if engine == "dask":
         if linear or simple:
             raise CommandError(
@@ -182,8 +182,8 @@ def fit(
         full = {option: limits[option] for option in limits if option not in _SIMPLE}
         splits, how = evaluating.make_splits(problem, seed)
         # A file for each part's flock, and one for that of all rows.
-        files = [*(f"{checkpoint}.{part}" for part in range(1, len(splits) + 1)), checkpoint]
-        files = files if checkpoint else []
+        parts = range(1, len(splits) + 1)
+        files = [*(f"{checkpoint}.{part}" for part in parts), checkpoint] if checkpoint else []
         found = evaluating.fitted_and_judged(
             *(console, problem, name, learner, rivals, splits, how, seed),
             full=flock(problem, limits=full, **how_to_search) if simple else None,

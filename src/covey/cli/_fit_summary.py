@@ -6,7 +6,7 @@ import shlex
 import textwrap
 from collections.abc import Sequence
 
-from covey._number_words import signed
+from covey._number_words import rough, signed
 from covey.cli._console import Console
 from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
@@ -102,7 +102,7 @@ def _for_experts(console: Console, one: Evaluation) -> None:
         console.result(f"From {gap.name}: {', '.join(shown)}.")
     console.result("")
     rows = [
-        (column.name, column.kind, sentences.rough(column.share))
+        (column.name, column.kind, rough(column.share))
         for column in one.used[:_MOST_COLUMNS_SHOWN]
     ]
     console.table(("column", "kind", "share"), rows)

@@ -185,6 +185,7 @@ def tuning_folds(problem: Problem, rows: np.ndarray, seed: int | None = 0) -> Fo
 
     if problem.times is not None:
         return [fold for fold in _forward(problem.times[rows]) if whole(fold[0])]
+    assert problem.groups is not None
     groups = np.unique(problem.groups[rows], return_inverse=True)[1]
     n_groups = groups.max() + 1
     # Few groups may hold all rows of a class: fewer folds then.
@@ -221,6 +222,7 @@ def _forward(ranks: np.ndarray, n_folds: int = 5) -> Iterator[tuple[np.ndarray, 
 
 def forward_splits(problem: Problem) -> Folds:
     """Splits of all rows that hold out later ones, with two classes at least to train on."""
+    assert problem.times is not None
     splits = [
         (train, test)
         for train, test in _forward(problem.times)

@@ -27,6 +27,18 @@ EXAMPLE = (
 )
 
 
+_RULE = options.option(
+    "mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
+    "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
+    "fused by mean, median or trimmed_mean, or with --truth by linear_stacking."
+)
+_IDENTIFIER = options.option(
+    "Align rows by this column, not by position.", "--id", metavar="COLUMN"
+)
+_TRUTH = options.option("A table with the true values.", metavar="FILE")
+_TARGET = options.option("The column of the true values.", metavar="COLUMN")
+
+
 def fuse(
     predictions: Annotated[
         list[str],
@@ -35,17 +47,10 @@ def fuse(
             help="Predictions: one column a class, or a column 'prediction' of labels or numbers.",
         ),
     ],
-    rule: options.option(
-        str,
-        "mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
-        "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
-        "fused by mean, median or trimmed_mean, or with --truth by linear_stacking.",
-    ) = "mean",
-    identifier: options.option(
-        str | None, "Align rows by this column, not by position.", "--id", metavar="COLUMN"
-    ) = None,
-    truth: options.option(str | None, "A table with the true values.", metavar="FILE") = None,
-    target: options.option(str | None, "The column of the true values.", metavar="COLUMN") = None,
+    rule: Annotated[str, _RULE] = "mean",
+    identifier: Annotated[str | None, _IDENTIFIER] = None,
+    truth: Annotated[str | None, _TRUTH] = None,
+    target: Annotated[str | None, _TARGET] = None,
     task: options.Task = "auto",
     out: options.Out = None,
     raw: options.Raw = False,
@@ -72,11 +77,12 @@ def fuse(
         raise CommandError(
             "give --truth and --target together: a file, and its column of true values."
         )
-    frames = _aligned(paths, identifier, [*_LABEL_COLUMNS, target])
+    labels = [*_LABEL_COLUMNS, *([] if target is None else [target])]
+    frames = _aligned(paths, identifier, labels)
     made = {} if identifier is None else {identifier: _whole(frames[0].index)}
     found = [_predicted(*one) for one in zip(frames, predictions, strict=False)]
     numbers, known = _are_numbers(found, task), None
-    if truth is not None:
+    if truth is not None and target is not None:
         check_column(frames[-1], target, "--target")
         known = (_known_numbers if numbers else _labels)(frames[-1][target], truth)
     if numbers:
@@ -84,8 +90,8 @@ def fuse(
     else:
         classes, values = _as_probabilities(found, predictions, known)
     fused, judged, learned = _fused(rule, values, classes, known)
-    made["prediction"] = fused[:, 0] if numbers else classes[fused.argmax(axis=1)]
-    for code, label in enumerate([] if numbers else classes):
+    made["prediction"] = fused[:, 0] if classes is None else classes[fused.argmax(axis=1)]
+    for code, label in enumerate(() if classes is None else classes):
         made[f"{_PROBABILITY}{label}"] = fused[:, code]
     frame = pd.DataFrame(made)
     if out or not as_json:

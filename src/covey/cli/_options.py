@@ -17,9 +17,9 @@ def example(*lines: str) -> str:
     return "\b\nTry it:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def option(kind: Any, help: str, *names: str, **how: Any) -> Any:
-    """Return the annotation of an option: what it holds, what it is for, and how it is called."""
-    return Annotated[kind, typer.Option(*names, help=help, **how)]
+def option(help: str, *names: str, **how: Any) -> Any:
+    """Return what an option is for, and how it is called; its type is beside it."""
+    return typer.Option(*names, help=help, **how)
 
 
 Table = Annotated[
@@ -29,53 +29,52 @@ Table = Annotated[
         help='CSV, TSV, Parquet, xlsx, JSON lines, SQLite or DuckDB file, or "-" for stdin.',
     ),
 ]
-Sheet = option(
-    str | None,
+_SHEET = option(
     "The sheet of a spreadsheet, by name or number from 1 on, or the table of a "
     "database; book.xlsx::NAME is the same.",
     "--sheet",
     "--table-name",
     metavar="NAME",
 )
+Sheet = Annotated[str | None, _SHEET]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that covey fit has saved.")]
-Target = option(str, "The column to predict.", metavar="COLUMN")
-Out = option(str | None, "CSV or Parquet; by default CSV on stdout.", metavar="FILE")
-Group = option(
-    str | None,
+Target = Annotated[str, option("The column to predict.", metavar="COLUMN")]
+Out = Annotated[str | None, option("CSV or Parquet; by default CSV on stdout.", metavar="FILE")]
+_GROUP = option(
     "Rows of one value belong together (a patient, a speaker): they are held out "
     "together. Several columns are joined by +, as age+sex.",
     metavar="COLUMN",
 )
-Time = option(str | None, "When a row was made: later rows are held out.", metavar="COLUMN")
-Drop = option(list[str] | None, "Leave a column out; repeatable.", metavar="COLUMN")
-Keep = option(
-    list[str] | None, "Use a column even if it looks like an id; repeatable.", metavar="COLUMN"
-)
-Task = option(
-    Literal["auto", "classes", "numbers"],
-    "The kind of target; by default inferred from its values.",
-)
-Seed = option(int, "The same seed gives the same result.", min=0, max=2**32 - 1)
-Json = option(bool, "One JSON object on stdout.", "--json")
-Raw = option(
-    bool,
+Group = Annotated[str | None, _GROUP]
+_TIME = option("When a row was made: later rows are held out.", metavar="COLUMN")
+Time = Annotated[str | None, _TIME]
+Drop = Annotated[list[str] | None, option("Leave a column out; repeatable.", metavar="COLUMN")]
+_KEEP = option("Use a column even if it looks like an id; repeatable.", metavar="COLUMN")
+Keep = Annotated[list[str] | None, _KEEP]
+_TASK = option("The kind of target; by default inferred from its values.")
+Task = Annotated[Literal["auto", "classes", "numbers"], _TASK]
+Seed = Annotated[int, option("The same seed gives the same result.", min=0, max=2**32 - 1)]
+Json = Annotated[bool, option("One JSON object on stdout.", "--json")]
+_RAW = option(
     "Write text to CSV as it is, also where a spreadsheet would take it for a formula; "
     "by default an apostrophe comes before.",
     "--raw",
 )
-Quiet = option(bool, "No notes and no progress.", "--quiet", "-q")
-MaxFeatures = option(
-    str | None,
+Raw = Annotated[bool, _RAW]
+Quiet = Annotated[bool, option("No notes and no progress.", "--quiet", "-q")]
+_MAX_FEATURES = option(
     "The most features that a member may read: a whole number such as 5, or a share of "
     "all such as 0.3. Each value of a category is a feature of its own.",
     metavar="NUMBER",
 )
-MaxMembers = option(int | None, "The most members that the flock may have.", metavar="NUMBER")
-MaxTerms = option(
-    int | None,
+MaxFeatures = Annotated[str | None, _MAX_FEATURES]
+_MAX_MEMBERS = option("The most members that the flock may have.", metavar="NUMBER")
+MaxMembers = Annotated[int | None, _MAX_MEMBERS]
+_MAX_TERMS = option(
     "The most terms that a person must read: columns in members and gates, all together.",
     metavar="NUMBER",
 )
+MaxTerms = Annotated[int | None, _MAX_TERMS]
 
 
 def part_of(table: str, sheet: str | None) -> str:

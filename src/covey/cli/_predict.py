@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from covey._number_words import signed
 from covey.cli import _console
@@ -25,34 +25,34 @@ EXAMPLE = (
 )
 
 
+_EXPLAIN = options.option("What speaks for and against it, and who decided.", "--explain")
+_LEVEL = options.option(
+    "The classes that a row may have, or bounds of its number: such a share of rows "
+    "(0.9) has the truth in there.",
+    metavar="SHARE",
+)
+_REJECT = options.option(
+    "Leave such a share of rows (0.1), of which the model is least sure, to a "
+    "person: they get no prediction.",
+    metavar="SHARE",
+)
+_COPY = options.option("Copy a column of the table; repeatable.", metavar="COLUMN")
+
+
 def predict(
     model: options.Model,
     table: options.Table,
     sheet: options.Sheet = None,
     out: options.Out = None,
-    proba: options.option(bool, "A column of each class.", "--proba") = False,
-    explain: options.option(
-        bool, "What speaks for and against it, and who decided.", "--explain"
-    ) = False,
-    level: options.option(
-        float | None,
-        "The classes that a row may have, or bounds of its number: such a share of rows "
-        "(0.9) has the truth in there.",
-        metavar="SHARE",
-    ) = None,
-    reject: options.option(
-        float | None,
-        "Leave such a share of rows (0.1), of which the model is least sure, to a "
-        "person: they get no prediction.",
-        metavar="SHARE",
-    ) = None,
+    proba: Annotated[bool, options.option("A column of each class.", "--proba")] = False,
+    explain: Annotated[bool, _EXPLAIN] = False,
+    level: Annotated[float | None, _LEVEL] = None,
+    reject: Annotated[float | None, _REJECT] = None,
     threshold: decide.Threshold = None,
     find: decide.Find = None,
     costs: decide.Costs = None,
     label: decide.Class = None,
-    copy: options.option(
-        list[str] | None, "Copy a column of the table; repeatable.", metavar="COLUMN"
-    ) = None,
+    copy: Annotated[list[str] | None, _COPY] = None,
     raw: options.Raw = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -154,7 +154,7 @@ def _json_writer() -> Iterator[Any]:
         yield write
     except BaseException as error:
         if begun:
-            error.begun_json = "], "
+            vars(error)["begun_json"] = "], "
         raise
 
 

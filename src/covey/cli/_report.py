@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 EXAMPLE = (*options.FITTED, "covey report flock.covey wine.csv --out report.html")
 
 
+_TARGET = options.option("The true values; by default the model's target.", metavar="COLUMN")
+_NAME = options.option(
+    "What names the rows; by default they are counted.", "--id", metavar="COLUMN"
+)
+
+
 def report(
     model: options.Model,
     table: options.Table,
-    out: options.option(str, "Where to write it.", metavar="FILE.html"),
+    out: Annotated[str, options.option("Where to write it.", metavar="FILE.html")],
     sheet: options.Sheet = None,
-    target: options.option(
-        str | None, "The true values; by default the model's target.", metavar="COLUMN"
-    ) = None,
-    name: options.option(
-        str | None, "What names the rows; by default they are counted.", "--id", metavar="COLUMN"
-    ) = None,
+    target: Annotated[str | None, _TARGET] = None,
+    name: Annotated[str | None, _NAME] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from covey._number_words import rough
 from covey.cli import _options as options
@@ -11,20 +11,19 @@ from covey.cli._console import Console
 EXAMPLE = ("covey demo --table wine.csv", "covey select wine.csv --target cultivar")
 
 
+_LEVEL = options.option(
+    "The share of selected columns that may carry nothing, on average.", min=0.0001, max=0.9999
+)
+_RESAMPLES = options.option("On how many halves of the rows members are grown.", min=2)
+
+
 def select(
     table: options.Table,
     target: options.Target,
     sheet: options.Sheet = None,
-    pairs: options.option(int, "How many pairs of columns to show.", min=0) = 5,
-    level: options.option(
-        float,
-        "The share of selected columns that may carry nothing, on average.",
-        min=0.0001,
-        max=0.9999,
-    ) = 0.05,
-    resamples: options.option(
-        int, "On how many halves of the rows members are grown.", min=2
-    ) = 30,
+    pairs: Annotated[int, options.option("How many pairs of columns to show.", min=0)] = 5,
+    level: Annotated[float, _LEVEL] = 0.05,
+    resamples: Annotated[int, _RESAMPLES] = 30,
     drop: options.Drop = None,
     keep: options.Keep = None,
     task: options.Task = "auto",

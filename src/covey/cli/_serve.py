@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from covey.cli import _options as options
 from covey.cli._console import Console
 
@@ -12,18 +14,20 @@ EXAMPLE = (
 )
 
 
+_HOST = options.option("The address to listen on.", metavar="ADDRESS")
+_PORT = options.option("The port; 0 takes any that is free.", min=0, max=65535, metavar="NUMBER")
+_MAX_ROWS = options.option("The most rows of one request.", min=1, metavar="NUMBER")
+_MAX_BYTES = options.option("The most bytes of one request.", min=1, metavar="NUMBER")
+_SECONDS = options.option("How long one request may take.", min=0.1, metavar="NUMBER")
+
+
 def serve(
     model: options.Model,
-    host: options.option(str, "The address to listen on.", metavar="ADDRESS") = "127.0.0.1",
-    port: options.option(
-        int, "The port; 0 takes any that is free.", min=0, max=65535, metavar="NUMBER"
-    ) = 8000,
-    max_rows: options.option(int, "The most rows of one request.", min=1, metavar="NUMBER") = 1000,
-    max_bytes: options.option(int, "The most bytes of one request.", min=1, metavar="NUMBER") = 1
-    << 20,
-    seconds: options.option(
-        float, "How long one request may take.", min=0.1, metavar="NUMBER"
-    ) = 10.0,
+    host: Annotated[str, _HOST] = "127.0.0.1",
+    port: Annotated[int, _PORT] = 8000,
+    max_rows: Annotated[int, _MAX_ROWS] = 1000,
+    max_bytes: Annotated[int, _MAX_BYTES] = 1 << 20,
+    seconds: Annotated[float, _SECONDS] = 10.0,
     quiet: options.Quiet = False,
 ) -> None:
     """Show a model as a web page with a form, and answer programs in JSON.

@@ -46,11 +46,14 @@ def ignored(sentence: str) -> None:
 
 # -- encodings ------------------------------------------------------------------------------------
 
+
 # Five bytes mean nothing in Windows-1252; in Latin-1 each byte is a character.
-codecs.register_error(
-    "covey_latin1",
-    lambda error: (error.object[error.start : error.end].decode("latin-1"), error.end),
-)
+def _as_latin1(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error("covey_latin1", _as_latin1)
 
 
 def utf8_blocks(

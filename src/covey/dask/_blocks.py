@@ -17,7 +17,7 @@ from covey._core.gating.gate import Parts, softmax_first
 from covey._core.losses import ValueLoss
 from covey._core.quantiles import WeightedRows
 from covey._core.random import Purpose, UniformRows
-from covey._core.search.block import ClassTarget, Kind, SearchBlock, ValueTarget
+from covey._core.search.block import ClassTarget, Kind, SearchBlock, Target, ValueTarget
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey.dask._loading import LoadedRows
 from covey.dask._spill import SCRATCH, size_of
@@ -104,7 +104,9 @@ class TableBlock(SearchBlock):
 
     scratch = SCRATCH
     _held_out_rows: np.ndarray | None = None
-    _values: np.ndarray | None = None  # y as it was given, if it is numeric
+    _values: np.ndarray  # y as it was given, if it is numeric
+    _compared: np.ndarray
+    _in_weighted_order: WeightedRows | None = None
 
     @property
     def n_bytes(self) -> int:
@@ -188,11 +190,15 @@ class TableBlock(SearchBlock):
 
     def set_loss(self, loss: ValueLoss) -> None:
         """Let members be fitted to y by this loss."""
-        self.target = ValueTarget(self.target.values, loss)
+        self.target = ValueTarget(self._standardized(), loss)
 
     def target_loss(self, loss: ValueLoss) -> tuple[np.ndarray]:
         """The weighted sum of the losses of the constant 0, (1,)."""
-        return (np.array([loss.value(self.target.values) @ self.weight]),)
+        return (np.array([loss.value(self._standardized()) @ self.weight]),)
+
+    def _standardized(self) -> np.ndarray:
+        assert isinstance(self.target, ValueTarget)
+        return self.target.values
 
     def compare_target(self, center: float | None) -> None:
         """Let the next quantile be one of y, or of its distance from a center."""
@@ -202,7 +208,7 @@ class TableBlock(SearchBlock):
     def compare_errors(self, theta: np.ndarray, intercept: np.ndarray) -> None:
         """Let it be one of the errors' sizes of a linear model, (1, D) and (1,), of X itself."""
         predicted = linear_logits(self._given, theta, intercept)[0]
-        self._compared = np.abs(self.target.values - predicted)
+        self._compared = np.abs(self._standardized() - predicted)
         # Needed while the model was fitted only.
         self.designs.pop(LINEAR, None)
         self._in_weighted_order = None
@@ -283,9 +289,8 @@ def table_block(
 ) -> TableBlock:
     """The block that a fit works on; ``sparse`` is whether some block of the table is."""
     codes = np.searchsorted(classes, rows.labels)[rows.codes]
-    if rows.values is None:
-        target = ClassTarget(codes, len(classes))
-    else:
+    target: Target = ClassTarget(codes, len(classes))
+    if rows.values is not None:
         target = ValueTarget(rows.values, ValueLoss("squared"))
     block = TableBlock(
         csr_array(rows.X) if sparse and not hasattr(rows.X, "tocsr") else rows.X,
@@ -293,7 +298,8 @@ def table_block(
         rows.weight * class_weight[codes],
         int(starts[number]),
     )
-    block._values = rows.values
+    if rows.values is not None:
+        block._values = rows.values
     # Its rows are kept in their order, and no longer as they were loaded.
     block._given, block._at = block._rows_in_order(), None
     return block

@@ -233,7 +233,7 @@ def _one_dimensional(values: Any, name: str, number: int) -> np.ndarray:
 def _labels(y: Any, number: int) -> np.ndarray:
     dtype = getattr(y, "dtype", None)
     try:
-        if hasattr(dtype, "numpy_dtype") and not y.isna().any():
+        if dtype is not None and hasattr(dtype, "numpy_dtype") and not y.isna().any():
             # The integers of pandas's nullable types would become objects.
             y = y.to_numpy(dtype=dtype.numpy_dtype)
         y = np.asarray(y)

@@ -359,8 +359,12 @@ class DaskRows:
     def target_range(self) -> tuple[float, float]:
         """Return the least and the greatest y of the rows that have a weight."""
         self._blocks.broadcast(TableBlock.compare_target, None)
-        highest, lowest = self._blocks.max(TableBlock.compared_extent)[:, 0]
+        highest, lowest = self._extent()[:, 0]
         return float(-lowest), float(highest)
+
+    def _extent(self) -> np.ndarray:
+        # Its blocks are all of this class.
+        return self._blocks.max(TableBlock.compared_extent)  # type: ignore[arg-type]
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
         """The weighted quantile of y, or of its distance from a center."""
@@ -369,19 +373,16 @@ class DaskRows:
 
     def _quantile(self, share: float) -> float:
         """Of the numbers that the blocks were told to compare."""
-        rows = self._blocks
-        highest, lowest = rows.max(TableBlock.compared_extent)
-        found = quantiles_by_sums(
-            rows, TableBlock.compared_weight_up_to, -lowest, highest, np.array([share])
-        )
+        highest, lowest = self._extent()
+        count = TableBlock.compared_weight_up_to
+        found = quantiles_by_sums(self._blocks, count, -lowest, highest, np.array([share]))
         return float(found[0, 0])
 
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
         """Let the target be (y - center) / scale, clipped; the largest size before that."""
         self._blocks.broadcast(TableBlock.standardize_target, center, scale, farthest)
-        self._blocks.broadcast(TableBlock.compare_target, None)
-        highest, lowest = self._blocks.max(TableBlock.compared_extent)[:, 0]
-        return float(max(highest - center, lowest + center) / scale)
+        lowest, highest = self.target_range()
+        return max(highest - center, center - lowest) / scale
 
     def set_loss(self, loss: ValueLoss) -> None:
         """The loss by which members are fitted to the standardized y."""
@@ -407,6 +408,8 @@ class DaskRows:
         )
         found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
         theta, intercept, _, _ = objective.unpack(found.x)
+        assert theta is not None
+        assert intercept is not None
         coef = theta[0, 0] / scale
         self._blocks.broadcast(TableBlock.compare_errors, coef, intercept[0, 0] - coef @ mean)
         return BlockErrors(self)

@@ -228,8 +228,9 @@ class LocalBlocks:
         """Load blocks; see `Cluster.load`."""
         facts = []
         for number, parts in blocks:
-            rows = dask.compute(*parts, scheduler="threads")
-            facts.append(load(*rows, fit, number, *how, THIS_PROCESS))
+            X, y, weight = dask.compute(*parts, scheduler="threads")
+            names, numeric, digest = how
+            facts.append(load(X, y, weight, fit, number, names, numeric, digest, THIS_PROCESS))
         return facts
 
     def reduce(self, request: Request) -> dict[int, tuple[str, Any]]:
@@ -436,13 +437,13 @@ class Table(SearchRows):
         self._n_shown += 1
         self._backend.show(part, self._n_shown, self._fit)
 
-    # -- reduce ----------------------------------------------------------------------------
+    # -- reduce: workers are sent arguments by position alone --------------------------------
 
-    def broadcast(self, method: Callable[..., Any], *args: Any) -> None:
+    def broadcast(self, method: Callable[..., Any], *args: Any) -> None:  # type: ignore[override]
         """Call a method of every block; the call travels with the next reduction."""
         self._queue.append((method, args))
 
-    def _each(self, method: Callable[..., Any], *args: Any) -> list[Any]:
+    def _each(self, method: Callable[..., Any], *args: Any) -> list[Any]:  # type: ignore[override]
         self.broadcast(method, *args)
         calls, self._queue = self._queue, []
         self._n_requests += 1
@@ -451,7 +452,7 @@ class Table(SearchRows):
             self._log.note(method, args)
         return [results[number] for number in self._numbers]
 
-    def sum(self, method: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+    def sum(self, method: Callable[..., Any], *args: Any) -> Any:  # type: ignore[override]
         """Call it, and add the blocks' results up, entry by entry."""
         # Always in the order of the blocks: the same sum to the bit, whichever worker has them.
         return tuple(

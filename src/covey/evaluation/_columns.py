@@ -49,8 +49,13 @@ class Table:
         return as_frame(self.X).set_axis(self.names, axis=1)
 
     def values(self, position: int) -> tuple[str, pd.Series | None]:
-        """The kind of a column, and its values in that form; dates are days since 1970."""
+        """The kind of a column, and its values in that form; dates are days since 1970.
+
+        There are none of nested values, and of a sparse matrix.
+        """
         if position not in self._values:
+            if self.frame is None:
+                return "number", None
             column = self.frame.iloc[:, position]
             found = kind_of(column)
             values = None if found.kind == "nested" else as_kind(column, found.kind, found.form)
@@ -72,8 +77,8 @@ def columns(
     place_of = {} if found is None else {name: k for k, name in enumerate(found.columns)}
     order, remarks, told = range(len(table.names)), [], 0
     if found is not None:
-        loss = [found.loss[place_of[name]] if name in place_of else 0.0 for name in table.names]
-        order = np.argsort(-np.round(loss, 12), kind="stable").tolist()
+        lost = [found.loss[place_of[name]] if name in place_of else 0.0 for name in table.names]
+        order = np.argsort(-np.round(lost, 12), kind="stable").tolist()
 
     def described(name: str, **more: Any) -> Column:
         about = known.pop(name, {})
@@ -85,7 +90,7 @@ def columns(
         name = table.names[position]
         spread, bins = _spread(table, position)
         more: dict[str, Any] = {"share": 0.0}
-        if name in place_of:
+        if found is not None and name in place_of:
             k = place_of[name]
             together = [one for group in found.together if k in group for one in group if one != k]
             more = {
@@ -146,11 +151,8 @@ def _health(table: Table) -> list[dict[str, Any]]:
 
 def _spread(table: Table, position: int) -> tuple[str, list[int]]:
     """Return how the values of a column are spread: in words, and of numbers in bins."""
-    if table.frame is None:
-        return "", []
     kind, values = table.values(position)
-    present = () if values is None else values.dropna()
-    if not len(present):
+    if values is None or not len(present := values.dropna()):
         return "", []
     if kind == "text":
         frequent, times = Counter(map(str, present)).most_common(1)[0]
@@ -179,9 +181,9 @@ def _effect(
         return None, []
     what, at, kind = _output(found, held_out), found.points, found.kind
     values = [float(k if kind == "category" else point.value) for k, point in enumerate(at)]
-    rows = (found.rows / table.n_rows).tolist()
-    if kind != "category" and len(at) > 6:
-        numbers, ends = table.values(position)[1].to_numpy(np.float64), (values[0], values[-1])
+    rows, (_, known) = (found.rows / table.n_rows).tolist(), table.values(position)
+    if known is not None and kind != "category" and len(at) > 6:
+        numbers, ends = known.to_numpy(np.float64), (values[0], values[-1])
         rows = (np.histogram(numbers, bins=_BINS, range=ends)[0] / table.n_rows).tolist()
     label = plain_label(found.classes[what]) if found.classes else None
     gap = next((point for point in found.apart if point.value is None), None)

@@ -87,10 +87,11 @@ def by_true_value(held_out: HeldOut) -> list[Bin]:
     """How far off numbers are, by quarter of the truth."""
     found = []
     for low, high, rows in quarters(np.asarray(held_out.y, dtype=np.float64)):
-        ends = (np.nan if end is None else float(end) for end in (low, high))
+        start, end = (np.nan if one is None else float(one) for one in (low, high))
         off = held_out.errors[rows]
         error = mean_interval(off) if len(off) > 1 else accuracy_interval(off)
-        found.append(Bin(*ends, int(rows.sum()), float(held_out.predictions[rows].mean()), error))
+        said = float(held_out.predictions[rows].mean())
+        found.append(Bin(start, end, int(rows.sum()), said, error))
     return found
 
 
@@ -175,21 +176,23 @@ def wrong_rows(model: Any, table: Table, held_out: HeldOut) -> list[WrongRow]:
     made = []
     for place, row in enumerate(rows.tolist()):
         pushed, typical, chance = found.values[place], found.baseline, None
-        said, truth = held_out.said[row], held_out.y[row]
         if held_out.classes is not None:
             code = int(held_out.predictions[row].argmax())
             pushed, typical = pushed[:, code], typical[code]
             chance = float(held_out.predictions[row, code])
+        both = held_out.said[row], held_out.y[row]
+        said, truth = (str(one) if chance is not None else cell(float(one)) for one in both)
         known = {} if table.frame is None else table.frame.iloc[[row]].to_dict("records")[0]
-        order = np.argsort(-np.abs(pushed), kind="stable")
         least = _LEAST_PUSH * np.abs(pushed).max(initial=0.0)
-        order = [int(p) for p in order if abs(pushed[p]) > least]
+        order = np.argsort(-np.abs(pushed), kind="stable").tolist()
+        order = [p for p in order if abs(pushed[p]) > least]
         named = [p for p in order if pushed[p] > 0][:_MOST_FOR]
         named += [p for p in order if pushed[p] < 0][:_MOST_AGAINST]
         made.append(
             WrongRow(
                 str(held_out.names[row]),
-                *(str(one) if chance is not None else cell(float(one)) for one in (said, truth)),
+                said,
+                truth,
                 chance,
                 float(typical),
                 [(_words(found, known, p), float(pushed[p])) for p in named],

@@ -186,7 +186,7 @@ def _predicted(inputs: Any, rivals: Mapping[str, Any], known: list[Score]) -> li
         else:
             said = getattr(given, method)(inputs.X) if hasattr(given, "predict") else given
             made.append(Predicted(name, np.asarray(said, dtype=np.float64), kind))
-    if not any(one.kind == "simplest" for one in (*made, *known)):
+    if "simplest" not in [one.kind for one in made] + [one.kind for one in known]:
         if classes is None:
             constant = np.full(len(y), y.mean())
         else:

@@ -39,7 +39,7 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
     if inputs.classes is None:
         truth, squares = y, (P.values[:, :, 0] - y[:, None]) ** 2
         scores = np.sqrt(means(squares))
-        of_row, groups = np.zeros(len(y), dtype=np.intp), []
+        of_row, groups = np.zeros(len(y), dtype=np.intp), list[str]()
         for low, high, rows in quarters(np.asarray(flock.predict(seen), dtype=np.float64)):
             of_row[rows] = len(groups)
             groups.append(range_words(low, high))
@@ -144,13 +144,13 @@ def _sizes(inputs: Inputs, seen: Any, n_members: int, support: np.ndarray | None
     # The paper's rivals have one shape of coefficients only.
     coef = getattr(flock, "coef_", None)
     scale = getattr(flock, "scale_", None)
-    if np.ndim(coef) == 3 and np.shape(coef)[2] == n_features and scale is not None:
+    if coef is not None and scale is not None and np.shape(coef)[2:] == (n_features,):
         return _of_linear(coef * scale)
     size = np.zeros((n_members, n_features))
     for k, member in enumerate(getattr(flock, "estimators_", ())):
         own = np.ones(n_features, bool) if support is None else support[k]
         importances = getattr(member, "feature_importances_", None)
-        if np.shape(importances) == (own.sum(),):
+        if importances is not None and np.shape(importances) == (own.sum(),):
             size[k, own] = importances
         elif (moved := _moved_by(member, own, seen)) is not None:
             size[k, own] = moved

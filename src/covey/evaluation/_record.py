@@ -388,7 +388,7 @@ def _made(kind: Any, value: Any, where: str) -> Any:
         return {
             _made(str, name, where): _made(parts[1], one, where) for name, one in value.items()
         }
-    elif is_dataclass(kind) and isinstance(value, dict):
+    elif isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
         hints = _hints(kind)
         if set(value) <= set(hints):
             made = {name: _made(hints[name], one, name) for name, one in value.items()}

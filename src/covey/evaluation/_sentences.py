@@ -297,17 +297,17 @@ def _sure(one: Evaluation) -> list[str]:
         alarm = one.thresholds[0]
         place, what = alarm.alarms, subject(one, one.rare)
         raised = _raised(alarm, place)
-        right = "no row has that"
+        hits = "no row has that"
         if raised:
             share = rough(alarm.found[place] / raised)
-            right = f"{share} of the {count(raised)} alarms are right"
+            hits = f"{share} of the {count(raised)} alarms are right"
         return [
-            f"An alarm is a chance of {rough(alarm.at[place])} or more of {what}: {right}. "
+            f"An alarm is a chance of {rough(alarm.at[place])} or more of {what}: {hits}. "
             f"Of all rows {rough(alarm.rows / (alarm.rows + alarm.others))} are."
         ]
     if math.isnan(sure.right_unsure) or math.isnan(sure.right_sure):
-        right = sure.right_sure if math.isnan(sure.right_unsure) else sure.right_unsure
-        said = f"It is equally sure of all rows, and right on {rough(right)}."
+        alike = sure.right_sure if math.isnan(sure.right_unsure) else sure.right_unsure
+        said = f"It is equally sure of all rows, and right on {rough(alike)}."
     else:
         what = f"on {rough(sure.right_sure)}, elsewhere on {rough(sure.right_unsure)}."
         said = (
@@ -370,9 +370,9 @@ def effect(one: Evaluation, column: Column) -> str:
     if values[low] == values[high]:
         return f"hardly anything by itself; it counts together with others{also}."
     if found.kind == "category":
-        first, last = (quoted(found.labels[k]) for k in (high, low))
+        most, least = (quoted(found.labels[k]) for k in (high, low))
         by, colon = ("of", ":") if one.task == "classes" else ("for", "")
-        said = f"{what}{colon} {values[high]} {by} {first}, {values[low]} {by} {last}{also}"
+        said = f"{what}{colon} {values[high]} {by} {most}, {values[low]} {by} {least}{also}"
     else:
         first, last = sorted((low, high))
         moves = "rises" if last == high else "falls"
@@ -481,13 +481,13 @@ def _wrong_classes(one: Evaluation) -> list[str]:
 
 def _changes(one: Evaluation) -> list[str]:
     """The columns that count most, and by how much one of them moves the answer by itself."""
-    moving = [c for c in _told(one.used) if c.effect is not None and c.effect.spread > 0]
+    told = [(column, column.effect) for column in _told(one.used)]
+    moving = [(column, found) for column, found in told if found is not None and found.spread > 0]
     if not moving:
         return ["No single column changes it on average."]
-    others = [c.name for c in moving if c.name not in moving[0].together]
+    others = [column.name for column, _ in moving if column.name not in moving[0][0].together]
     said = [f"Mostly {listed(others[:2])}."]
-    for column in moving:
-        found = column.effect
+    for column, found in moving:
         low, high, apart, by = _moves(found)
         # Farther than rows are apart is where no row is.
         if column.together or not _BY_ITSELF * apart < by <= _FARTHEST * apart:

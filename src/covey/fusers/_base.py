@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,9 +61,10 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     array([[0.8, 0.2]])
     """
 
-    n_members_: Whole(1, letter="K")
-    classes_: Labels("C")
+    n_members_: Annotated[int, Whole(1, letter="K")]
+    classes_: Annotated[np.ndarray, Labels("C")]
 
+    # A subclass may make properties of them.
     learns: bool = False
     needs_X: bool = False
     needs_all_members: bool = False
@@ -75,7 +76,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     __metadata_request__fit = {"sample_weight": True}  # noqa: RUF012
 
     # How many of the members' numbers are worked on at once: about what a cache holds.
-    _block_size = 1 << 16
+    _block_size: int = 1 << 16
 
     @property
     def title(self) -> str:
@@ -222,14 +223,14 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         rows = max(1, self._block_size // P.row_size)
         if P.n_samples <= rows:
             return self._fill_unavailable(function(P, X, codes), P, over)
-        whole = None
+        whole = np.empty((P.n_samples, 0))
         for block in in_parts(P.n_samples, rows):
             part = function(
                 P.rows(block),
                 X[block] if self.needs_X else None,
                 None if codes is None else codes[block],
             )
-            if whole is None:
+            if not whole.size:
                 whole = np.empty((P.n_samples, part.shape[1]))
             whole[block] = part
         return self._fill_unavailable(whole, P, over)

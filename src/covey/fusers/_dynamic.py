@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -41,7 +40,7 @@ from covey._core.fusion.competence import (
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._core.limits import FAR, SQUARABLE, TINY
-from covey._state import refuse
+from covey._state import Where, refuse
 from covey._validation import check_choice, check_flag, check_number, keep_parameters
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._predictions import Predictions
@@ -83,9 +82,7 @@ def _reach(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.
     return oracle_reach(fuser.right_, region, fuser.available_)
 
 
-def _accurate_and_diverse(
-    fuser: Any, P: Predictions, region: np.ndarray, distance: Any
-) -> np.ndarray:
+def _accurate_and_diverse(fuser: Any, P: Any, region: np.ndarray, distance: Any) -> np.ndarray:
     """Accuracy of the members of fewest common failures among the most accurate; 0 of others."""
     accuracy = local_mean(fuser.right_, region, available=fuser.available_)
     n_members = accuracy.shape[1]
@@ -352,23 +349,29 @@ class DynamicSelection(Fuser):
     array([0, 2, 2])
     """
 
-    meta_classifier: stored.Parameter(BaseEstimator)
-    right_: stored.Flags("N K", fewest=1)
-    available_: stored.OrNone(stored.Flags("N K"))
-    squared_errors_: stored.OrNone(stored.Array("N K", low=0))
-    squared_errors_of_mean_: stored.OrNone(stored.Array("N", low=0))
-    truth_: stored.Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))
-    worth_: stored.Where("_has_worth", stored.Array("N K", -FAR, FAR))
-    _known_labels: stored.Where("_has_likeness", stored.Index("N K", "C"))
-    _known_profiles: stored.Where("needs_all_members", stored.Array("N W", -FAR, FAR))
-    _scaler: stored.Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
-    _points: stored.Where("_has_points", stored.Matrix("N D", FAR))
-    centers_: stored.Where("_has_clusters", stored.Array("L D", -FAR, FAR, fewest=1))
-    competence_: stored.Where("_has_clusters", stored.Array("L K", 0.0, 2.0))
-    _n_nearest: stored.Where("_has_judge", stored.Whole(1, "N"))
-    _n_alike: stored.Where("_has_judge", stored.Whole(1, "N"))
-    _all_alike: stored.Where("_has_judge", stored.Flag())
-    _judge: stored.Where("_judges", stored.Model())
+    meta_classifier: Annotated[Any, stored.Parameter(BaseEstimator)]
+    right_: Annotated[np.ndarray, stored.Flags("N K", fewest=1)]
+    available_: Annotated[np.ndarray | None, stored.Flags("N K")]
+    squared_errors_: Annotated[np.ndarray | None, stored.Array("N K", low=0)]
+    squared_errors_of_mean_: Annotated[np.ndarray | None, stored.Array("N", low=0)]
+    truth_: Annotated[np.ndarray, Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))]
+    worth_: Annotated[np.ndarray, Where("_has_worth", stored.Array("N K", -FAR, FAR))]
+    _known_labels: Annotated[np.ndarray, Where("_has_likeness", stored.Index("N K", "C"))]
+    _known_profiles: Annotated[
+        np.ndarray, Where("needs_all_members", stored.Array("N W", -FAR, FAR))
+    ]
+    _scaler: Annotated[
+        StandardScaler | None, Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
+    ]
+    _points: Annotated[np.ndarray, Where("_has_points", stored.Matrix("N D", FAR))]
+    centers_: Annotated[
+        np.ndarray, Where("_has_clusters", stored.Array("L D", -FAR, FAR, fewest=1))
+    ]
+    competence_: Annotated[np.ndarray, Where("_has_clusters", stored.Array("L K", 0.0, 2.0))]
+    _n_nearest: Annotated[int, Where("_has_judge", stored.Whole(1, "N"))]
+    _n_alike: Annotated[int, Where("_has_judge", stored.Whole(1, "N"))]
+    _all_alike: Annotated[bool, Where("_has_judge", stored.Flag())]
+    _judge: Annotated[BaseEstimator, Where("_judges", stored.Model())]
 
     learns = True
 
@@ -406,7 +409,7 @@ class DynamicSelection(Fuser):
             return "whose metric or scale is none that files hold"
         for name in ("n_neighbors", "n_profiles"):
             value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool) and value > 0
+            whole = isinstance(value, int | np.integer) and value is not True and value > 0
             if value is not None and not (whole and name in self._row.options):
                 return f"whose {name} is no whole number above 0"
         return None
@@ -418,25 +421,6 @@ class DynamicSelection(Fuser):
     _has_clusters = property(lambda self: self._row.space == "clusters")
     _has_judge = property(lambda self: self._row.measure is learnt)
     _judges = property(lambda self: self._has_judge and not self._all_alike)
-
-    @property
-    def _judge(self) -> Any:
-        """The classifier of "meta_des" that has been fitted."""
-        return self.meta_classifier_ if self.meta_classifier else self.meta_classifier_[-1]
-
-    @_judge.setter
-    def _judge(self, judge: Any) -> None:
-        width = 2 * self._n_nearest + 1 + self._n_alike + 1
-        fits = hasattr(judge, "predict_proba") and getattr(judge, "n_features_in_", 0) == width
-        fits = fits and getattr(judge, "classes_", np.empty(0)).tolist() == [False, True]
-        refuse("judge", "does not fit the evidence.", fits)
-        self.meta_classifier_ = judge
-        if self.meta_classifier is None:
-            refuse("judge", "is none by default.", isinstance(judge, MultinomialNB))
-            self.meta_classifier_ = default_meta()
-            (_, levels), (name, _) = self.meta_classifier_.steps
-            levels.n_features_in_ = width
-            self.meta_classifier_.steps[-1] = (name, judge)
 
     def _restored(self) -> None:
         known = self.squared_errors_of_mean_ is not None
@@ -465,8 +449,19 @@ class DynamicSelection(Fuser):
         if self._has_judge:
             fits = self._n_nearest <= self._n_near() and self._n_alike <= self._n_profiles()
             refuse("n_nearest", "is more than are looked up.", fits)
-            if self._all_alike:
-                self.meta_classifier_ = self.meta_classifier or default_meta()
+            self.meta_classifier_ = self.meta_classifier or default_meta()
+        if self._judges:
+            judge, width = self._judge, 2 * self._n_nearest + 1 + self._n_alike + 1
+            fits = hasattr(judge, "predict_proba") and getattr(judge, "n_features_in_", 0) == width
+            fits = fits and getattr(judge, "classes_", np.empty(0)).tolist() == [False, True]
+            refuse("judge", "does not fit the evidence.", fits)
+            if self.meta_classifier is None:
+                refuse("judge", "is none by default.", isinstance(judge, MultinomialNB))
+                (_, levels), (name, _) = self.meta_classifier_.steps
+                levels.n_features_in_ = width
+                self.meta_classifier_.steps[-1] = (name, judge)
+            else:
+                self.meta_classifier_ = judge
 
     # -- the row of the table -----------------------------------------------------------------
 
@@ -480,12 +475,12 @@ class DynamicSelection(Fuser):
         return f"DynamicSelection({self.method!r})"
 
     @property
-    def needs_X(self) -> bool:
+    def needs_X(self) -> bool:  # type: ignore[override]
         """Whether neighbors are looked up by features."""
         return self._row.space != "profiles"
 
     @property
-    def needs_all_members(self) -> bool:
+    def needs_all_members(self) -> bool:  # type: ignore[override]
         """Whether predictions of all members are compared."""
         return self._n_profiles() > 0
 
@@ -494,7 +489,7 @@ class DynamicSelection(Fuser):
         return self._row.take is _take_best
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
         """Votes, or probabilities: what is fused, the preferred kind first."""
         fuses = self._row.fuses
         soft = self._takes_one or self.voting == "soft"
@@ -722,7 +717,8 @@ def _learn_when_right(fuser: DynamicSelection, P: Predictions) -> None:
     right = fuser.right_.ravel()[known]
     fuser._all_alike = right.all() or not right.any()
     if not fuser._all_alike:
-        fuser.meta_classifier_.fit(_evidence(fuser, P, near, similar)[known], right)
+        fitted = fuser.meta_classifier_.fit(_evidence(fuser, P, near, similar)[known], right)
+        fuser._judge = fitted[-1] if by_default else fitted
 
 
 def _evidence(

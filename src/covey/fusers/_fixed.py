@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -132,7 +132,7 @@ class _OrderRule(Fuser):
     importances are their shares, and members that predict the same share alike.
     """
 
-    kinds = ("probability", "value")
+    kinds: tuple[str, ...] = ("probability", "value")
     proportion = 0.5
 
     def _statistic(self, P: Predictions) -> np.ndarray:
@@ -293,7 +293,7 @@ class SingleBest(Fuser, name="single_best"):
            [0.3, 0.7]])
     """
 
-    best_: Index("", "K")
+    best_: Annotated[int, Index("", "K")]
 
     learns = True
 
@@ -407,7 +407,7 @@ class FunctionRule(Fuser):
         if known is None:
             return self._called(values.copy(), P)
         # Where nobody predicts there is nothing to fuse.
-        spoken, fused = P.available.any(axis=1), uniform(P.n_samples, P.n_classes)
+        spoken, fused = P.known.any(axis=1), uniform(P.n_samples, P.n_classes)
         if spoken.any():
             fused[spoken] = self._called(np.where(known, values, np.nan)[spoken], P)
         return fused
@@ -549,7 +549,7 @@ class WeightedMedian(WeightedFuser):
 
 
 def stage_scores(
-    fuser: Fuser, P: Predictions, truth: np.ndarray, X: object, weight: np.ndarray
+    fuser: Fuser, P: Predictions, truth: np.ndarray, X: Any, weight: np.ndarray
 ) -> np.ndarray:
     """Weighted accuracies (K,) of the first members, or R^2 of numbers.
 
@@ -723,8 +723,8 @@ def fuse(
     P = as_predictions(P, classes=classes, kind=kind)
     if weights is not None:
         parameters["weights"] = weights
-    fitted = isinstance(rule, Fuser) and hasattr(rule, "n_members_")
-    fuser = rule if fitted and not parameters else make_fuser(rule, "rule", **parameters)
+    fitted = isinstance(rule, Fuser) and hasattr(rule, "n_members_") and not parameters
+    fuser = rule if isinstance(rule, Fuser) and fitted else make_fuser(rule, "rule", **parameters)
     if fuser.learns and not fitted:
         raise ValueError(
             f"{fuser.title} learns how to fuse: fit it on held-out predictions first, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from covey._core.gating.gate import (
     GatedRows,
     Groups,
     Parts,
+    Pool,
     ValueLikelihood,
     best_penalty,
     penalties,
@@ -30,7 +31,7 @@ from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._folds import make_folds, penalty_folds
-from covey._state import Array, Flag, Number, OrNone, Record, Whole, refuse
+from covey._state import Array, Flag, Number, Record, Whole, refuse
 from covey._validation import check_choice, check_number, keep_parameters
 from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_available
 from covey.fusers._predictions import Predictions
@@ -62,12 +63,13 @@ class GateFeatures:
     (array([2.]), 2)
     """
 
-    quadratic: Flag()
-    mean: Array("D")
-    scale: Array("D", low=1e-200, infinite=True)  # a constant column is divided by infinity
+    quadratic: Annotated[bool, Flag()]
+    mean: Annotated[np.ndarray, Array("D")]
+    # A constant column is divided by infinity.
+    scale: Annotated[np.ndarray, Array("D", low=1e-200, infinite=True)]
     # What sparse features need: the moments of their `squares`.
-    square_mean: OrNone(Array("D")) = None
-    square_scale: OrNone(Array("D", low=1e-200, infinite=True)) = None
+    square_mean: Annotated[np.ndarray | None, Array("D")] = None
+    square_scale: Annotated[np.ndarray | None, Array("D", low=1e-200, infinite=True)] = None
 
     @classmethod
     def standardized(cls, quadratic: bool, mean: np.ndarray, deviation: np.ndarray) -> Self:
@@ -115,7 +117,7 @@ class GateFeatures:
         if hasattr(X, "tocsr"):
             X = X.tocsc()
             blocks = [Design(X, self.mean[None], self.scale[None])]
-            if self.quadratic:
+            if self.square_mean is not None and self.square_scale is not None:
                 moments = self.square_mean[None], self.square_scale[None]
                 blocks.append(Design(self.squares(X), *moments))
             return blocks
@@ -235,11 +237,11 @@ class Gate(Fuser, name="gate"):
     True
     """
 
-    _sees: Record(GateFeatures)
-    alpha_: Number(low=0)
-    coef_: Array("K W")
-    intercept_: Array("K")
-    n_iter_: Whole()
+    _sees: Annotated[GateFeatures, Record(GateFeatures)]
+    alpha_: Annotated[float, Number(low=0)]
+    coef_: Annotated[np.ndarray, Array("K W")]
+    intercept_: Annotated[np.ndarray, Array("K")]
+    n_iter_: Annotated[int, Whole()]
 
     learns = True
     needs_X = True
@@ -248,7 +250,7 @@ class Gate(Fuser, name="gate"):
 
     def __init__(
         self,
-        pool: str = "linear",
+        pool: Pool = "linear",
         features: str = "linear",
         alpha: float | None = None,
         cv: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,
@@ -472,7 +474,7 @@ class GatedGroups(Fuser):
     coef: np.ndarray
     intercept: np.ndarray
     sizes: Sequence[int]
-    pools: Sequence[str]
+    pools: Sequence[Pool]
     weights: np.ndarray
     classes: np.ndarray | None
 
@@ -480,17 +482,17 @@ class GatedGroups(Fuser):
     needs_X = True
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
         """Which kinds of `Predictions` it takes."""
         return ("probability",) if self.classes is not None else ("value",)
 
     @property
-    def n_members_(self) -> int:
+    def n_members_(self) -> int:  # type: ignore[override]
         """How many members it fuses."""
         return len(self.coef)
 
     @property
-    def classes_(self) -> np.ndarray:
+    def classes_(self) -> np.ndarray:  # type: ignore[override]
         """The classes that they predict; a single one stands for numbers."""
         return np.arange(1) if self.classes is None else self.classes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -181,7 +181,7 @@ class Predictions:
     def labels(self) -> np.ndarray:
         """What each member decides, as positions in ``classes``, (n_samples, n_members)."""
         if self._labels is None:
-            self._labels = argmax_last(self._values)
+            self._labels = argmax_last(self.values)
         return self._labels
 
     @property
@@ -224,22 +224,22 @@ class Predictions:
             return self.log_values
         return np.log(np.maximum(self.values, np.finfo(np.float64).tiny))
 
-    def _part(self, cut: tuple, names: list[str], seen: np.ndarray | None) -> Self:
+    def _part(self, cut: tuple, names: list[str], seen: np.ndarray | None) -> Predictions:
         part = object.__new__(Predictions)
         part.kind, part.classes, part.names, part.seen = self.kind, self.classes, names, seen
         part._checked = self._checked
         for name in ("_values", "_labels", "log_values", "available"):
             whole = getattr(self, name)
             setattr(part, name, None if whole is None else whole[cut])
-        known = part._labels if part._values is None else part._values
+        known = part.labels if part._values is None else part._values
         part.n_samples, part.n_members = known.shape[:2]
         return part
 
-    def rows(self, rows: Any) -> Self:
+    def rows(self, rows: Any) -> Predictions:
         """Only some samples."""
         return self._part((rows,), self.names, self.seen)
 
-    def where(self, known: ArrayLike) -> Self:
+    def where(self, known: ArrayLike) -> Predictions:
         """Only the predictions of some members for some samples, by (n_samples, n_members)."""
         known = np.asarray(known, dtype=bool)
         if self.available is not None and known.shape == self.available.shape:
@@ -247,11 +247,11 @@ class Predictions:
         of = self.given, self.classes, self.names, self.kind
         return Predictions(*of, available=known, seen=self.seen)
 
-    def first(self, n_members: int) -> Self:
+    def first(self, n_members: int) -> Predictions:
         """Only the first members."""
         return self.members(slice(n_members))
 
-    def members(self, members: Any) -> Self:
+    def members(self, members: Any) -> Predictions:
         """Only some members, by slice or list of positions."""
         names = [self.names[k] for k in np.arange(self.n_members)[members]]
         seen = None if self.seen is None else self.seen[members]
@@ -475,15 +475,15 @@ def as_predictions(
 
 
 def _stacked(arrays: Sequence[ArrayLike], names: Sequence[str] | None) -> np.ndarray:
-    arrays = [np.asarray(array) for array in arrays]
-    names = _checked_names(names, len(arrays))
-    for array, name in zip(arrays, names, strict=True):
-        if array.shape != arrays[0].shape:
+    made = [np.asarray(array) for array in arrays]
+    names = _checked_names(names, len(made))
+    for array, name in zip(made, names, strict=True):
+        if array.shape != made[0].shape:
             raise ValueError(
                 f"{name!r} has predictions of shape {array.shape}, but {names[0]!r} of "
-                f"{arrays[0].shape}; all members must predict the same samples and classes."
+                f"{made[0].shape}; all members must predict the same samples and classes."
             )
-    return np.stack(arrays, axis=1)
+    return np.stack(made, axis=1)
 
 
 def concatenated(blocks: Sequence[Predictions]) -> Predictions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,7 @@ from covey._core.limits import SQUARABLE
 from covey._core.search.selection import greedy_mean, greedy_selection, greedy_weights
 from covey._models import classifies, fit_with, parameters_of_rows, regresses, weight_parameters
 from covey._scoring import known_score, make_scorer
-from covey._state import Array, ListOf, Model, OneOf, OrNone, Parameter, Record, refuse
+from covey._state import Array, ListOf, Model, OneOf, Parameter, Record, refuse
 from covey._validation import check_choice, check_number, keep_parameters
 from covey.fusers._base import (
     Fuser,
@@ -38,10 +38,10 @@ from covey.fusers._predictions import Predictions, align_classes, encode_labels
 class _StackedFuser(Fuser):
     """A weighted sum of members; a subclass writes ``_learn``."""
 
-    weights_: Array("K")
+    weights_: Annotated[np.ndarray, Array("K")]
 
     learns = True
-    kinds = ("probability", "label")
+    kinds: tuple[str, ...] = ("probability", "label")
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         values, known = P.values, np.ones(P.n_members, dtype=bool)
@@ -226,8 +226,8 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         if self.scoring is not None:
             truth, classes = self._labels[codes], self._labels
             return self._best_scored(values.swapaxes(0, 1), truth, classes, weight)
-        how = {"n_picks": self.n_picks, "replace": bool(self.replace)}
-        return greedy_selection(_of_true_class(values, codes).T, weight, **how)
+        of_true = _of_true_class(values, codes).T
+        return greedy_selection(of_true, weight, n_picks=self.n_picks, replace=bool(self.replace))
 
     def _learn_values(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         every = values[:, :, 0].T
@@ -327,12 +327,13 @@ class Stacking(Fuser, name="stacking"):
     array([0.1, 0.9])
     """
 
-    final_estimator: Parameter(BaseEstimator)
-    outputs_: ListOf(OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS), "K")
-    _ranks: OrNone(ListOf(Record(KnownNumbers), "K"))
-    means_: Array("K W")
-    final_estimator_: Model()
-    _coefficients: OrNone(Array("S Z"))
+    outputs: str | list[str] | Mapping[str, str] | None
+    final_estimator: Annotated[Any, Parameter(BaseEstimator)]
+    outputs_: Annotated[list[str], ListOf(OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS), "K")]
+    _ranks: Annotated[list[KnownNumbers] | None, ListOf(Record(KnownNumbers), "K")]
+    means_: Annotated[np.ndarray, Array("K W")]
+    final_estimator_: Annotated[BaseEstimator, Model()]
+    _coefficients: Annotated[np.ndarray | None, Array("S Z")]
 
     learns = True
 
@@ -370,7 +371,7 @@ class Stacking(Fuser, name="stacking"):
         **fit_params
             Passed to the ``fit`` of the model.
         """
-        return self._fit_checked(P, y, X, sample_weight, fit_params=fit_params)
+        return self._fit_checked(P, y, X, sample_weight, **fit_params)
 
     def get_metadata_routing(self) -> MetadataRequest | MetadataRouter:
         """Return what the ``fit`` of the model requests; the default model requests weights.
@@ -386,23 +387,24 @@ class Stacking(Fuser, name="stacking"):
         return request
 
     @property
-    def needs_X(self) -> bool:
+    def needs_X(self) -> bool:  # type: ignore[override]
         """Whether the model sees the features too."""
         return bool(self.passthrough)
 
     @property
-    def keeps_certainty(self) -> bool:
+    def keeps_certainty(self) -> bool:  # type: ignore[override]
         """Whether certainty of all members stands, whatever the model predicts."""
         return bool(self.keep_certainty)
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
         """The kinds of predictions that can be encoded as wanted."""
         if isinstance(self.outputs, Mapping):
-            wanted = [None, *self.outputs.values()]
+            wanted: Sequence[str | None] = [None, *self.outputs.values()]
+        elif isinstance(self.outputs, list | tuple):
+            wanted = self.outputs or [None]
         else:
-            several = isinstance(self.outputs, list | tuple)
-            wanted = (self.outputs or [None]) if several else [self.outputs]
+            wanted = [self.outputs]
         given = [
             DEFAULT_KINDS if one is None else KINDS_FOR[check_choice(one, "outputs", KINDS_FOR)]
             for one in wanted
@@ -453,7 +455,7 @@ class Stacking(Fuser, name="stacking"):
         codes: np.ndarray,
         X: Any,
         sample_weight: np.ndarray,
-        fit_params: Mapping[str, Any],
+        **fit_params: Any,
     ) -> None:
         if P.kind != "value" and len(np.unique(codes[sample_weight > 0])) < 2:
             raise ValueError("Stacking needs samples of at least 2 classes to learn from.")
@@ -543,7 +545,8 @@ def linear_coefficients(model: Any, Z: Any) -> np.ndarray | None:
     """
     coefficients = getattr(model, "coef_", None)
     score = getattr(model, "decision_function", None) or getattr(model, "predict", None)
-    if coefficients is None or callable(coefficients) or not hasattr(model, "intercept_"):
+    is_linear = hasattr(model, "intercept_") and not callable(coefficients)
+    if score is None or coefficients is None or not is_linear:
         return None
     if hasattr(coefficients, "toarray"):
         coefficients = coefficients.toarray()
@@ -616,8 +619,8 @@ VALUE_OUTPUTS = ("values", "ranks")
 class KnownNumbers:
     """The predictions of a member in order, and the weight below each of them and in all."""
 
-    known: Array("N", fewest=1)
-    below: Array("N+1", low=0)
+    known: Annotated[np.ndarray, Array("N", fewest=1)]
+    below: Annotated[np.ndarray, Array("N+1", low=0)]
 
     def _restored(self) -> None:
         refuse("known", "does not ascend.", (np.diff(self.known) >= 0).all())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,7 +57,7 @@ class WeightedFuser(Fuser):
     array([[0.725, 0.275]])
     """
 
-    weights_: Where("learns", Array("K", low=0))
+    weights_: Annotated[np.ndarray, Where("learns", Array("K", low=0))]
 
     # Whether members that agree with the decision made it, by their votes.
     _by_votes = False
@@ -68,7 +68,7 @@ class WeightedFuser(Fuser):
     @property
     def _by_row(self) -> bool:
         """Whether each sample has weights of its own."""
-        return not isinstance(self.weights, str) and np.ndim(self.weights) == 2
+        return not isinstance(self.weights, str | None) and np.ndim(self.weights) == 2
 
     def _why_not_stored(self) -> str | None:
         return "with weights of each sample" if self._by_row else None
@@ -77,7 +77,7 @@ class WeightedFuser(Fuser):
         refuse("weights", "are not positive.", not self.learns or self.weights_.any())
 
     @property
-    def learns(self) -> bool:
+    def learns(self) -> bool:  # type: ignore[override]
         """Whether the weights are learnt."""
         return isinstance(self.weights, str)
 
@@ -124,7 +124,7 @@ class WeightedFuser(Fuser):
             )
 
     @property
-    def _block_size(self) -> int:
+    def _block_size(self) -> int:  # type: ignore[override]
         # Rows of weights belong to rows of predictions: they are not divided into blocks.
         return 1 << 62 if self._by_row else Fuser._block_size
 
@@ -296,7 +296,7 @@ class KOfN(WeightedFuser, name="k_of_n"):
             check_choice(self.k, "k", ("all",))
             return
         plain = self.weights is None
-        total = P.n_members if plain else float(np.sum(self.weights, axis=-1).max())
+        total = P.n_members if self.weights is None else float(np.sum(self.weights, axis=-1).max())
         check_number(self.k, "k", low=0, closed="neither")
         if self.k > total * (1 + 1e-9):
             unit = "members" if plain else "the sum of the weights"
@@ -348,7 +348,7 @@ class StaticSelection(Fuser, name="static_selection"):
     array([0.5, 0. , 0.5, 0. ])
     """
 
-    weights_: Array("K")
+    weights_: Annotated[np.ndarray, Array("K")]
 
     learns = True
     kinds = ("label", "probability")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import joblib
 import numpy as np
@@ -97,13 +97,16 @@ class Flock(CallbackSupportMixin, Ensemble):
     finds: `Growing` or `Searching`.
     """
 
-    _seed: Whole(0, 2**31)
-    model_: AnyOf(GatedModel, MixedModel, letters="C D F")
-    calibration_: Where(
-        "_classifies",
-        OrAbsent(Record(SetCalibration, "C")),
-        OrAbsent(Record(IntervalCalibration)),
-    )
+    _seed: Annotated[int, Whole(0, 2**31)]
+    model_: Annotated[GatedModel | MixedModel, AnyOf(GatedModel, MixedModel, letters="C D F")]
+    calibration_: Annotated[
+        SetCalibration | IntervalCalibration,
+        Where(
+            "_classifies",
+            OrAbsent(Record(SetCalibration, "C")),
+            OrAbsent(Record(IntervalCalibration)),
+        ),
+    ]
 
     n_features_in_ = _OfTable("table.n_features_in_")
     feature_names_in_ = _OfTable("table.feature_names_in_")

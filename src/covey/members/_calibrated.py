@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -27,10 +27,10 @@ _LARGEST_WEIGHT = 1e12
 class SetCalibration:
     """The probabilities of rows held out, in an order that tells nothing of the rows."""
 
-    source: OneOf(OUT_OF_FOLD, GIVEN_ROWS)
-    label: Index("S", "C")
-    probabilities: Array("S C", 0.0, _ALMOST_ONE)
-    weight: Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1)
+    source: Annotated[str, OneOf(OUT_OF_FOLD, GIVEN_ROWS)]
+    label: Annotated[np.ndarray, Index("S", "C")]
+    probabilities: Annotated[np.ndarray, Array("S C", 0.0, _ALMOST_ONE)]
+    weight: Annotated[np.ndarray, Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1)]
 
     @classmethod
     def of(cls, source: str, codes: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> Self:
@@ -117,9 +117,9 @@ class SetCalibration:
 class IntervalCalibration:
     """The errors of numbers predicted of rows held out, sorted."""
 
-    source: OneOf(OUT_OF_FOLD, GIVEN_ROWS)
-    error: Array("S")
-    weight: Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1)
+    source: Annotated[str, OneOf(OUT_OF_FOLD, GIVEN_ROWS)]
+    error: Annotated[np.ndarray, Array("S")]
+    weight: Annotated[np.ndarray, Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1)]
 
     @classmethod
     def of(cls, source: str, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> Self:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
 from covey._explanations import LEAST_TOLD, Explanations
-from covey._state import Array, Labels, OrAbsent, Record, Texts, Where, Whole, names_array
+from covey._state import FEATURE_NAMES, Array, Labels, OrAbsent, Record, Where, Whole
 from covey._validation import as_numbers, check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
@@ -103,16 +103,16 @@ class Ensemble(ABC):
     ``_predictions``. The private methods take validated rows.
     """
 
-    classes_: Where("_classifies", Labels("C"))
-    n_features_in_: Whole(1, 1 << 31, letter="F")
-    feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
+    classes_: Annotated[np.ndarray, Where("_classifies", Labels("C"))]
+    n_features_in_: Annotated[int, Whole(1, 1 << 31, letter="F")]
+    feature_names_in_: Annotated[np.ndarray, FEATURE_NAMES]
     # None of a model that was fitted before this was learnt.
-    _seen_columns: OrAbsent(Record(SeenColumns)) = None
+    _seen_columns: Annotated[SeenColumns | None, OrAbsent(Record(SeenColumns))] = None
     # What columns are worth, or the rows by which it is measured when somebody asks for it.
-    _importance_of_columns: _Measured(Record(Importance)) = None
-    y_range_: Where("_regresses", OrAbsent(Array("2")))
+    _importance_of_columns: Annotated[Importance | None, _Measured(Record(Importance))] = None
+    y_range_: Annotated[np.ndarray, Where("_regresses", OrAbsent(Array("2")))]
     # The most probable class is predicted, unless `decide` says otherwise.
-    decision_: Where("_classifies", OrAbsent(Record(Decision))) = None
+    decision_: Annotated[Decision | None, Where("_classifies", OrAbsent(Record(Decision)))] = None
 
     _classifies, _regresses = property(classifies), property(regresses)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -298,7 +298,7 @@ default="from_dtype"
               asked mostly where flavanoids and od280/od315_of_diluted_wines are low
     """
 
-    members: Parameter(members=True)
+    members: Annotated[Any, Parameter(members=True)]
 
     _models, _finder = Classifiers, Searching
 
@@ -476,7 +476,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     2   51 %  3 features: rises with bp, bmi and s6; asked slightly more where s5 and bmi are high
     """
 
-    members: Parameter(members=True)
+    members: Annotated[Any, Parameter(members=True)]
 
     _models, _finder = Regressors, Searching
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -20,12 +20,14 @@ class FlockModel:
 
     Without a table it is a member of another model, and takes rows of numbers as they are. Rows
     that are called ``rows`` are such numbers, those called ``X`` a user's own. A subclass writes
-    ``predictions``, which returns what the members predict of rows, and what is told of them:
-    ``columns``, ``describe``, ``decisions``.
+    ``predictions``, and what is told of the members: ``columns``, ``describe``, ``decisions``.
     """
 
-    target: stored.AnyOf(Classes, Numbers, letters="C")
-    table: stored.OrNone(stored.Record(KnownTable, "D F"))
+    target: Annotated[Classes | Numbers, stored.AnyOf(Classes, Numbers, letters="C")]
+    table: Annotated[KnownTable | None, stored.Record(KnownTable, "D F")]
+
+    # A field of some, and made of others.
+    fuser: ClassVar[Any]
 
     def rows(self, X: Any) -> Any:
         """Return rows of a table as members see them."""
@@ -42,6 +44,10 @@ class FlockModel:
     def importance(self, X: Any) -> np.ndarray:
         """Return how much each member decides about rows of a table, (n, K)."""
         return finite_in_blocks(self.weights_of_rows, self.rows(X))
+
+    def predictions(self, rows: Any) -> Predictions:
+        """Return what the members predict."""
+        raise NotImplementedError
 
     def fused(self, rows: Any) -> np.ndarray:
         """Return what they predict together."""

@@ -71,13 +71,12 @@ class ColumnEffects:
 
     def __init__(
         self,
-        basis: Basis,
-        mean: np.ndarray,
-        scale: np.ndarray,
+        scaled: tuple[Basis, np.ndarray, np.ndarray],
         names: list[str],
         made_of: np.ndarray | None = None,
     ) -> None:
-        self._basis, self._mean, self._scale, self._names = basis, mean, scale, names
+        (basis, self._mean, self._scale), self._names = scaled, names
+        self._basis = basis
         partner = np.where(basis.partner >= 0, basis.partner, basis.feature)
         of = np.arange(basis.n_features) if made_of is None else made_of
         # The columns of one feature have one key, and so has each product of two.
@@ -135,8 +134,7 @@ def flock_summary(
     """
     table, weights, target = model.table, _weights(model), model.target
     names, made_of = table.columns, None if table.preparation is None else table.column_of
-    scaled = model.basis, model.column_mean, model.column_scale
-    effects = ColumnEffects(*scaled, names, made_of)
+    effects = ColumnEffects(model.scaled_basis, names, made_of)
     contrast, asked = model.contrast(), _conditions(model, names, made_of)
     shown: dict[int, list[str]] = {}
     needs = needed_most(importance)
@@ -269,14 +267,14 @@ def _conditions(model: Any, names: list[str], made_of: np.ndarray | None) -> lis
     fuser = model.fuser
     if isinstance(fuser, GatedGroups):
         groups = np.repeat(np.arange(len(fuser.sizes)), fuser.sizes)
-        scaled, coef = (model.basis, model.column_mean, model.column_scale), fuser.coef
+        scaled, coef = model.scaled_basis, fuser.coef
     elif isinstance(fuser, Gate):
         groups = np.zeros(model.n_members, dtype=int)
         scaled, coef = _standardized(fuser, model.basis.n_features)
     else:
         rule = f"as {fuser.title} decides" if fuser.learns else "everywhere"
         return [rule] * model.n_members
-    effects = ColumnEffects(*scaled, names, made_of)
+    effects = ColumnEffects(scaled, names, made_of)
     found = []
     for k, group in enumerate(groups):
         together = groups == group

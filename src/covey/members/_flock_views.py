@@ -8,15 +8,14 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from covey._blocks import finite_in_blocks
 from covey._core.basis import Basis
 from covey._core.inspection.fusion_loss import divergences, gate_shares
-from covey._decisions import Decision, decided_codes
+from covey._decisions import Decision
 from covey.fusers import Predictions
-from covey.tables._columns import feature_names
+from covey.tables._columns import Names, feature_names
 
 # A member with less weight than this is left out of an explanation.
 LEAST_WEIGHT = 0.01
@@ -89,7 +88,7 @@ def decided_records(model: Any, rows: Any, decision: Decision | None) -> list[di
     if model.target.is_numeric:
         found = [model.target.decision(one)[0] for one in fused]
     else:
-        codes = decided_codes(decision, fused).tolist()
+        codes = (fused.argmax(axis=1) if decision is None else decision.codes(fused)).tolist()
         found = [model.target.decision(*one)[0] for one in zip(fused, codes, strict=True)]
     return [{**one, "members": []} for one in found]
 
@@ -118,7 +117,7 @@ def _gate_shares(model: Any, rows: Any) -> np.ndarray:
 
 
 def because(
-    pushes: np.ndarray, names: ArrayLike, top: int, *, either_way: bool
+    pushes: np.ndarray, names: Names, top: int, *, either_way: bool
 ) -> list[tuple[str, float]]:
     """Return what moved a member the most; nothing where nothing moved it.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,11 +27,11 @@ from covey.members._stored import check_fuser, check_member, try_row
 class _Fusion(TransformerMixin, Ensemble):
     """What both share: how members are fitted, and how the fuser learns from them."""
 
-    estimators: Parameter(members=True)
-    fuser: Parameter(Fuser)
-    named_estimators_: Named("E", make=Bunch, dropped="drop")
-    kind_: OneOf("probability", "score", "label", "value")
-    fuser_: Model(Fuser)
+    estimators: Annotated[list, Parameter(members=True)]
+    fuser: Annotated[str | Fuser, Parameter(Fuser)]
+    named_estimators_: Annotated[Bunch, Named("E", make=Bunch, dropped="drop")]
+    kind_: Annotated[str, OneOf("probability", "score", "label", "value")]
+    fuser_: Annotated[Fuser, Model(Fuser)]
 
     _roster = property(lambda self: roster.Roster(self, self._models))
     named_estimators = property(roster.named_estimators)
@@ -194,7 +194,7 @@ class _Fusion(TransformerMixin, Ensemble):
     ) -> tuple[Predictions, np.ndarray]:
         """Predictions of rows by the members trained without them, and which rows these are."""
         P = self._predictions(X).where(unseen)
-        known = P.available.any(axis=1)
+        known = P.known.any(axis=1)
         if not known.all():
             warnings.warn(
                 f"{(~known).sum()} of {len(y)} rows were seen by every member and teach the fuser "
@@ -212,7 +212,7 @@ class _Fusion(TransformerMixin, Ensemble):
             )
         P = P.rows(rows)
         if fuser.needs_all_members:
-            heard = P.available[:, :, None]
+            heard = P.known[:, :, None]
             mean = (P.values * heard).sum(axis=1) / heard.sum(axis=1)
             values = np.where(heard, P.values, mean[:, None])
             P = Predictions(values, P.classes, P.names, P.kind, seen=P.seen)

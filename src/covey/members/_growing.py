@@ -6,7 +6,7 @@ import time
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -36,13 +36,16 @@ _LARGEST = 1e200
 class GrownMember:
     """A member as the trainer left it, in standardized units; a warm start continues from it."""
 
-    theta: stored.Array("C D")
-    intercept: stored.Array("C")
-    support: stored.Flags("D")
-    n_iter: stored.Wholes("", low=0)
-    score: stored.Array("", nan=True)  # weighted accuracy, or loss
-    history: stored.OrNone(stored.AnyOf(AccuracyHistory, LossHistory))
-    failure: stored.OrNone(stored.Text())  # how its training failed
+    theta: Annotated[np.ndarray, stored.Array("C D")]
+    intercept: Annotated[np.ndarray, stored.Array("C")]
+    support: Annotated[np.ndarray, stored.Flags("D")]
+    n_iter: Annotated[int, stored.Wholes("", low=0)]
+    score: Annotated[float, stored.Array("", nan=True)]  # weighted accuracy, or loss
+    history: Annotated[
+        AccuracyHistory | LossHistory | None,
+        stored.AnyOf(AccuracyHistory, LossHistory),
+    ]
+    failure: Annotated[str | None, stored.Text()]  # how its training failed
 
 
 class Growing:

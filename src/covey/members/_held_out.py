@@ -38,7 +38,8 @@ class HeldOutRows:
     @classmethod
     def counted(cls, folds: Folds, weight: np.ndarray) -> HeldOutRows:
         """Folds without the rows that have no weight."""
-        return cls([tuple(rows[weight[rows] > 0] for rows in fold) for fold in folds], weight)
+        used = weight > 0
+        return cls([(train[used[train]], test[used[test]]) for train, test in folds], weight)
 
     @property
     def repeats(self) -> list[range]:

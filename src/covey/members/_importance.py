@@ -62,7 +62,7 @@ class TrainingSample:
         of = f"{n_rows:,}" if n_rows == self.n_rows else f"{n_rows:,} of the {self.n_rows:,}"
         words = f"{of} training rows, from which the model has learnt"
         if self.unit is None:
-            how = {"sample_weight": self.weight, "random_state": seed, "rows": words}
+            how = dict[str, Any](sample_weight=self.weight, random_state=seed, rows=words)
             return column_importance(model, self.X, self.y, **how)
         numbers, names, whole = _dense(self.X), feature_names(model), _groups_of_features(model)
         unit = whole[self.unit]

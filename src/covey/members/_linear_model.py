@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -35,17 +35,18 @@ class LinearModel(FlockModel):
     A subclass says what fuses them, ``fuser``.
     """
 
-    scaling: stored.Record(ColumnScale, "D")
-    basis: stored.Record(Basis, "D P")
-    coef: stored.Array("K C P", fewest=1, most=100_000)
-    intercept: stored.Array("K C")
-    support: stored.Flags("K F")
-    n_iter: stored.Wholes("K", low=0)
-    history: stored.ListOf(stored.Columns(), "K")
-    column_mean: stored.Array("P")
-    column_scale: stored.Array("P", low=0)
-    shares: stored.Array("K", low=0)  # the mean importance of each member
-    means: stored.OrNone(stored.Array("K C"))  # what each predicts on average, where a gate fuses
+    scaling: Annotated[ColumnScale, stored.Record(ColumnScale, "D")]
+    basis: Annotated[Basis, stored.Record(Basis, "D P")]
+    coef: Annotated[np.ndarray, stored.Array("K C P", fewest=1, most=100_000)]
+    intercept: Annotated[np.ndarray, stored.Array("K C")]
+    support: Annotated[np.ndarray, stored.Flags("K F")]
+    n_iter: Annotated[np.ndarray, stored.Wholes("K", low=0)]
+    history: Annotated[list[dict[str, np.ndarray]], stored.ListOf(stored.Columns(), "K")]
+    column_mean: Annotated[np.ndarray, stored.Array("P")]
+    column_scale: Annotated[np.ndarray, stored.Array("P", low=0)]
+    shares: Annotated[np.ndarray, stored.Array("K", low=0)]  # the mean importance of each member
+    # What each predicts on average, where a gate fuses.
+    means: Annotated[np.ndarray | None, stored.Array("K C")]
 
     @classmethod
     def of(
@@ -82,6 +83,11 @@ class LinearModel(FlockModel):
     def n_members(self) -> int:
         """How many members there are."""
         return len(self.coef)
+
+    @property
+    def scaled_basis(self) -> tuple[Basis, np.ndarray, np.ndarray]:
+        """The columns that members see, and the mean and the deviation of each."""
+        return self.basis, self.column_mean, self.column_scale
 
     def names(self) -> list[str]:
         """Return the members' names."""
@@ -189,21 +195,22 @@ class LinearModel(FlockModel):
 class GrownModel(LinearModel):
     """Linear members that Algorithm 1 grew, and the fuser of a user's choice."""
 
-    fuser: stored.Model(Fuser)
+    fuser: Annotated[Fuser, stored.Model(Fuser)]
 
 
 @dataclass(frozen=True, eq=False)
 class GatedModel(LinearModel):
     """Linear members in G groups, each with a gate, as a search finds them."""
 
-    sizes: stored.Wholes("G", low=1)  # how many members the groups have, one after the other
-    group_weights: stored.Share("G")
-    gate_coef: stored.Array("K P")
-    gate_intercept: stored.Array("K")
-    pools: stored.ListOf(stored.OneOf("linear", "log"), "G")
-    gate_support: stored.Flags("G F")
-    n_terms: stored.Whole()
-    candidates: stored.Columns()
+    # How many members the groups have, one after the other.
+    sizes: Annotated[np.ndarray, stored.Wholes("G", low=1)]
+    group_weights: Annotated[np.ndarray, stored.Share("G")]
+    gate_coef: Annotated[np.ndarray, stored.Array("K P")]
+    gate_intercept: Annotated[np.ndarray, stored.Array("K")]
+    pools: Annotated[list[str], stored.ListOf(stored.OneOf("linear", "log"), "G")]
+    gate_support: Annotated[np.ndarray, stored.Flags("G F")]
+    n_terms: Annotated[int, stored.Whole()]
+    candidates: Annotated[dict[str, np.ndarray], stored.Columns()]
 
     def _restored(self) -> None:
         refuse("sizes", "are not those of the groups.", self.sizes.sum() == self.n_members)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,20 +12,21 @@ from sklearn.utils.validation import validate_data
 
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits, log_softmax
-from covey._state import Array, Flags, Labels, Number, OrNone, Record, Texts, names_array, refuse
+from covey._state import Array, Flags, Labels, Number, Record, Texts, names_array, refuse
 from covey._validation import keep_parameters
 from covey.tables._checked import checked_codes
+from covey.tables._columns import Names
 from covey.tables._preparation import Preparation
 
 
 class _Member(BaseEstimator):
     """What both kinds of members share; a subclass has ``coef_`` and ``intercept_``."""
 
-    preparation: OrNone(Record(Preparation, "F D"))
-    basis: OrNone(Record(Basis, "D P"))
-    scale: OrNone(Array("P", low=0))
-    support: OrNone(Flags("F"))
-    feature_names: OrNone(Texts("F", make=names_array))
+    preparation: Annotated[Preparation | None, Record(Preparation, "F D")]
+    basis: Annotated[Basis | None, Record(Basis, "D P")]
+    scale: Annotated[ArrayLike | None, Array("P", low=0)]
+    support: Annotated[ArrayLike | None, Flags("F")]
+    feature_names: Annotated[Names | None, Texts("F", make=names_array)]
 
     def _restored(self) -> None:
         # Both see that coefficients and intercepts belong together.
@@ -44,7 +46,7 @@ class _Member(BaseEstimator):
         coef: ArrayLike,
         intercept: ArrayLike,
         support: ArrayLike | None = None,
-        feature_names: ArrayLike | None = None,
+        feature_names: Names | None = None,
         basis: Basis | None = None,
         preparation: Preparation | None = None,
         scale: ArrayLike | None = None,
@@ -104,7 +106,8 @@ class _Member(BaseEstimator):
             names = [f"x{position}" for position in range(self.n_features_in_)]
         if self.preparation is not None:
             names = self.preparation.names(names)
-        return [str(name) for name in names] if self.basis is None else self.basis.names(names)
+        words = [str(name) for name in names]
+        return words if self.basis is None else self.basis.names(words)
 
     def _sum(self, coef: np.ndarray, intercept: float, digits: int, top: int | None) -> str:
         """A linear function as text; only its largest terms, if there are more than ``top``."""
@@ -161,17 +164,17 @@ class LinearMember(ClassifierMixin, _Member):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    coef: Array("R P")
-    intercept: Array("R")
-    classes: Labels("C", 2)
+    coef: Annotated[ArrayLike, Array("R P")]
+    intercept: Annotated[ArrayLike, Array("R")]
+    classes: Annotated[Sequence[Any] | np.ndarray, Labels("C", 2)]
 
     def __init__(
         self,
         coef: ArrayLike,
         intercept: ArrayLike,
-        classes: ArrayLike,
+        classes: Sequence[Any] | np.ndarray,
         support: ArrayLike | None = None,
-        feature_names: ArrayLike | None = None,
+        feature_names: Names | None = None,
         basis: Basis | None = None,
         preparation: Preparation | None = None,
         scale: ArrayLike | None = None,
@@ -286,8 +289,8 @@ class LinearRegressionMember(RegressorMixin, _Member):
     1 + 0.5 x0 - 2 x2
     """
 
-    coef: Array("P")
-    intercept: Number()
+    coef: Annotated[ArrayLike, Array("P")]
+    intercept: Annotated[float, Number()]
 
     @property
     def coef_(self) -> np.ndarray:

@@ -94,7 +94,7 @@ def _extra_trees(table: TableFacts) -> Any:
 
 
 def _svm(table: TableFacts, C: float = 10.0) -> Any:
-    if not table.is_numeric:
+    if table.y_scale is None:
         # The scaler outside: weights would not reach a machine in a pipeline.
         machine = CalibratedClassifierCV(requesting_weights(SVC(C=C)), ensemble=False, cv=3)
         return make_pipeline(_scaler(table), requesting_weights(machine))
@@ -148,7 +148,7 @@ def suits(kind: str, table: TableFacts) -> bool:
 
 def _within_reach(table: TableFacts) -> bool:
     """Return whether the numbers to predict are of a size that machines can compute with."""
-    return not table.is_numeric or _SMALLEST < table.y_scale < _LARGEST
+    return table.y_scale is None or _SMALLEST < table.y_scale < _LARGEST
 
 
 def check_kind(kind: Any, table: TableFacts) -> None:

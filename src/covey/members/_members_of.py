@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
@@ -30,7 +30,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._models import classifies, regresses
-from covey._state import Index, Labels, Model, OrAbsent, Texts, Whole, names_array, refuse
+from covey._state import FEATURE_NAMES, Index, Labels, Model, Whole, refuse
 from covey._validation import keep_parameters
 
 _FORESTS = (
@@ -154,8 +154,7 @@ def out_of_bag(ensemble: BaseEstimator, n_samples: int) -> np.ndarray:
     for k, (bag, member) in enumerate(zip(bags, ensemble.estimators_, strict=True)):
         # A sampler that is the first step of a member has drawn from the bag.
         first = member.steps[0][1] if isinstance(member, Pipeline) else None
-        drawn = bag[first.sample_indices_] if hasattr(first, "sample_indices_") else bag
-        unseen[drawn, k] = False
+        unseen[bag[getattr(first, "sample_indices_", slice(None))], k] = False
     return unseen
 
 
@@ -164,10 +163,8 @@ def _check_ensemble(ensemble: Any, known: tuple[type, ...]) -> None:
         listed = ", ".join(one.__name__ for one in known)
         raise TypeError(f"ensemble must be one of {listed}, got {ensemble!r}.")
     check_is_fitted(ensemble)
-    if getattr(ensemble, "n_outputs_", 1) > 1:
-        raise ValueError(
-            f"The ensemble was fitted to {ensemble.n_outputs_} outputs; fit one for each."
-        )
+    if (n_outputs := getattr(ensemble, "n_outputs_", 1)) > 1:
+        raise ValueError(f"The ensemble was fitted to {n_outputs} outputs; fit one for each.")
 
 
 def _stages(boosting: Any) -> list[Any]:
@@ -212,10 +209,10 @@ def _own_model(member: Any, columns: np.ndarray, ensemble: Any) -> Any:
 class BaggedRegressor(RegressorMixin, BaseEstimator):
     """A fitted regressor of a bagging ensemble, which takes its ``columns`` out of the whole X."""
 
-    n_features_in_: Whole(1, 1 << 31, letter="F")
-    feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
-    estimator: Model()
-    columns: Index("W", "F")
+    n_features_in_: Annotated[int, Whole(1, 1 << 31, letter="F")]
+    feature_names_in_: Annotated[np.ndarray, FEATURE_NAMES]
+    estimator: Annotated[BaseEstimator, Model()]
+    columns: Annotated[np.ndarray, Index("W", "F")]
 
     _accepts = staticmethod(regresses)
 
@@ -254,7 +251,7 @@ class BaggedClassifier(ClassifierMixin, BaggedRegressor):
     It takes its columns out of the whole X, like a `BaggedRegressor`.
     """
 
-    classes: Labels("C")
+    classes: Annotated[np.ndarray, Labels("C")]
 
     _accepts = staticmethod(classifies)
 

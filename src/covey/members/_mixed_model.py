@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -45,11 +45,13 @@ class MixedModel(FlockModel):
     explanations compare rows with it.
     """
 
-    models: stored.Named("K", make=Bunch, data=stored.AnyOf(GatedModel, letters="C D F"))
-    weights: stored.Share("K")
-    candidates: stored.Columns()
-    examples: stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)
-    is_sparse: stored.Flag()
+    models: Annotated[
+        Bunch, stored.Named("K", make=Bunch, data=stored.AnyOf(GatedModel, letters="C D F"))
+    ]
+    weights: Annotated[np.ndarray, stored.Share("K")]
+    candidates: Annotated[dict[str, np.ndarray], stored.Columns()]
+    examples: Annotated[np.ndarray, stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)]
+    is_sparse: Annotated[bool, stored.Flag()]
 
     @classmethod
     def of(

@@ -16,7 +16,7 @@ from covey._decisions import Decision
 from covey.inspection._importance import Importance, correlations
 from covey.members._flock_summary import HEIGHT, WIDTH, Summary, needed_most, shortened
 from covey.members._flock_views import LEAST_WEIGHT, because, decided_records, html_table
-from covey.members._linear_model import LinearModel
+from covey.members._linear_model import GatedModel, LinearModel
 from covey.tables._columns import feature_names
 from covey.tables._known_table import KnownTable
 
@@ -235,7 +235,7 @@ def _counted_kinds(model: Any) -> str:
 
 def _about(member: Any) -> str:
     """What a member is, in words; of a pipeline its last step."""
-    if isinstance(member, LinearModel):
+    if isinstance(member, GatedModel):
         counts = member.n_members, "" if member.n_members == 1 else "s"
         return f"a flock of {counts[0]} linear member{counts[1]}, {member.n_terms:,} terms"
     last = member[-1] if isinstance(member, Pipeline) else member

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,9 +21,9 @@ _MOST_FOR_NEWTON = 2000
 class ColumnScale:
     """How columns are standardized, and which of them can be used at all."""
 
-    mean: stored.Array("D")
-    scale: stored.Array("D", low=1e-200)
-    usable: stored.Flags("D")
+    mean: Annotated[np.ndarray, stored.Array("D")]
+    scale: Annotated[np.ndarray, stored.Array("D", low=1e-200)]
+    usable: Annotated[np.ndarray, stored.Flags("D")]
 
 
 class PreparedFit:
@@ -34,6 +34,7 @@ class PreparedFit:
     """
 
     target: Any
+    scaling: ColumnScale
 
     def __init__(
         self,
@@ -48,9 +49,9 @@ class PreparedFit:
     ) -> None:
         self.flock, self.seed, self.journal = flock, seed, journal
         self.is_numeric = rows.classes is None
-        self.scaling = None if known is None else known.scaling
-        made_of = (None, None) if known is None else (known.table.preparation, known.table.filling)
-        table = KnownTable(n_features, names, made_of[0], None, made_of[1])
+        table = KnownTable(n_features, names, None, None, np.zeros(0))
+        if known is not None:
+            table, self.scaling = replace(known.table, seen=None), known.scaling
         if getattr(rows, "table", None) is not None and all(rows.table.shape):
             how = {"weight": rows.weight, "reading": rows.reading}
             table = replace(table, seen=seen_columns(rows.table, feature_names(table), **how))

@@ -603,7 +603,7 @@ def parameters_of_estimator(
     method: str = "fit",
 ) -> dict[str, Any]:
     """Return what the one ``estimator`` of an ensemble or model gets of what this was given."""
-    of = {"estimator": estimator}, {}, weight, groups, metadata, method
+    of = {"estimator": estimator}, dict[str, Any](), weight, groups, metadata, method
     given = fit_parameters(owner, *of)
     # Without routing, what a splitter would get is for the estimator.
     return given.members["estimator"] | given.split

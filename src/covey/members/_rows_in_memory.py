@@ -74,19 +74,19 @@ class InMemoryRows:
         self.table, self.reading = X if reading is None else table, reading
         self._device = device
         self.n_features = X.shape[1]
-        self.classes = None
+        self.classes: np.ndarray | None = None
         self._codes = np.zeros(len(y), dtype=np.int64)
         if not numeric:
             self.classes, self._codes = np.unique(y, return_inverse=True)
-        n_classes = 1 if numeric else len(self.classes)
+        n_classes = 1 if self.classes is None else len(self.classes)
         self.class_counts = np.bincount(self._codes[weight > 0], minlength=n_classes)
         self.class_weights = np.bincount(self._codes, weight, minlength=n_classes)
         self.largest_weights = np.zeros(n_classes)
         np.maximum.at(self.largest_weights, self._codes, weight)
         self.class_factors: np.ndarray | None = None
         self._held_out: np.ndarray | None = None
-        self.target: np.ndarray | None = None
-        self._loss: ValueLoss | None = None
+        # What members of numbers are fitted to, and by which loss.
+        self.target, self._loss = y, ValueLoss("squared")
 
     @classmethod
     def open(

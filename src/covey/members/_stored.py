@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from covey.fusers import Fuser, Predictions
 class OfTable:
     """What all fitted models keep of their table."""
 
-    n_features_in_: stored.Whole(1, 1 << 31, letter="F")
-    feature_names_in_: stored.OrAbsent(stored.Texts("F", different=True, make=stored.names_array))
+    n_features_in_: Annotated[int, stored.Whole(1, 1 << 31, letter="F")]
+    feature_names_in_: Annotated[np.ndarray, stored.FEATURE_NAMES]
 
 
 _WHEN_TRIED = (ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
@@ -38,8 +38,8 @@ def check_member(model: Any, member: Any, n_features: int | None) -> None:
     proper = model._models.accepts(member)
     proper = proper and n_features in (None, getattr(member, "n_features_in_", -1))
     if classes is not None:
-        own = getattr(member, "classes_", None)
-        same = own is not None and (own.dtype.kind in "OU") == (classes.dtype.kind in "OU")
+        own = getattr(member, "classes_", np.empty(0))
+        same = len(own) and (own.dtype.kind in "OU") == (classes.dtype.kind in "OU")
         proper = proper and same and bool(np.isin(own, classes).all())
     refuse("members", "has a member that does not fit.", proper)
 

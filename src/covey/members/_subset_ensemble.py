@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -164,10 +164,13 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     (True, True)
     """
 
-    fuser: stored.Parameter(Fuser)
-    model_: stored.Record(GrownModel, "C D F")
-    _grown: stored.Stacked(GrownMember, "R")
-    _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
+    fuser: Annotated[str | Fuser, stored.Parameter(Fuser)]
+    model_: Annotated[GrownModel, stored.Record(GrownModel, "C D F")]
+    _grown: Annotated[list[GrownMember], stored.Stacked(GrownMember, "R")]
+    _grown_with: Annotated[
+        dict[str, bool],
+        stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()}),
+    ]
 
     _finder = Growing
 
@@ -362,10 +365,13 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     (442, 4)
     """
 
-    fuser: stored.Parameter(Fuser)
-    model_: stored.Record(GrownModel, "C D F")
-    _grown: stored.Stacked(GrownMember, "R")
-    _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
+    fuser: Annotated[str | Fuser, stored.Parameter(Fuser)]
+    model_: Annotated[GrownModel, stored.Record(GrownModel, "C D F")]
+    _grown: Annotated[list[GrownMember], stored.Stacked(GrownMember, "R")]
+    _grown_with: Annotated[
+        dict[str, bool],
+        stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()}),
+    ]
 
     _finder = Growing
 

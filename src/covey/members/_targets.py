@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -87,7 +87,7 @@ _FARTHEST = 1e6
 class Classes:
     """The classes that a model predicts: how they are weighed, learnt, fused and told."""
 
-    classes: Labels("C", 2)
+    classes: Annotated[np.ndarray, Labels("C", 2)]
 
     is_numeric = False
     task = CLASSIFICATION
@@ -241,10 +241,10 @@ class Numbers:
     They are standardized by ``center`` and ``scale`` for the loss, and held within ``range``.
     """
 
-    center: Number()
-    scale: Number(1e-200)
-    loss: Record(ValueLoss)
-    range: Array("2")
+    center: Annotated[float, Number()]
+    scale: Annotated[float, Number(1e-200)]
+    loss: Annotated[ValueLoss, Record(ValueLoss)]
+    range: Annotated[np.ndarray, Array("2")]
 
     is_numeric = True
     task = REGRESSION

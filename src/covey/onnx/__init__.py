@@ -123,8 +123,8 @@ def to_onnx(
         options = {"final_types": [("prediction", tensor([None, 1]))]}
         facts = {}
     inputs = [("X", tensor([None, int(estimator.n_features_in_)]))]
-    columns = by_column or _has_categories(estimator)
-    columns = column_names(estimator, who) if columns else None
+    apart = by_column or _has_categories(estimator)
+    columns = column_names(estimator, who) if apart else None
     try:
         with coded_rows(columns is not None):
             graph = skl2onnx.convert_sklearn(

@@ -54,9 +54,9 @@ def prepared(graph: Graph, preparation: Preparation) -> str:
         if len(preparation.marked):
             places = np.searchsorted(preparation.numbers, preparation.marked)
             made.append(graph.cast(graph.node("Gather", gaps, places, axis=1)))
-    for of, table in preparation.tables.items():
+    for column, table in preparation.tables.items():
         # The last but one row of a table is that of gaps, the last of what nobody has seen.
-        of = [int(preparation.feature_of[of])]
+        of = [int(preparation.feature_of[column])]
         codes = graph.node("Reshape", graph.node("Gather", graph.rows, of, axis=1), [-1])
         unseen = graph.node("Less", codes, np.zeros(1))
         codes = graph.node("Where", unseen, np.full(1, len(table) - 1.0), codes)
@@ -109,8 +109,8 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
         kind = onnx.TensorProto.STRING if position in words else number
         inputs.append(onnx.helper.make_tensor_value_info(name, kind, [None, 1]))
         if position not in words:
-            gap = [add("IsNaN", [name], f"{own}/nan"), add("IsInf", [name], f"{own}/infinite")]
-            gap = add("Or", gap, f"{own}/gap")
+            gaps = [add("IsNaN", [name], f"{own}/nan"), add("IsInf", [name], f"{own}/infinite")]
+            gap = add("Or", gaps, f"{own}/gap")
             filling = constant(fill[position], f"{own}/filling")
             made.append(add("Where", [gap, filling, name], f"{own}/filled"))
             continue

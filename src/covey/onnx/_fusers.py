@@ -44,7 +44,7 @@ class Outputs:
         """Logarithms of the probabilities."""
         if self._logs is None:
             graph = self.graph
-            tiny = np.array([np.finfo(graph.dtype).tiny], dtype=float)
+            tiny = np.full(1, np.finfo(graph.dtype).tiny, dtype=np.float64)
             some = graph.node("Greater", self.values, tiny)
             above = graph.node("Max", self.values, tiny)
             self._logs = graph.node("Where", some, graph.node("Log", above), np.array([_VETO]))
@@ -236,6 +236,7 @@ def of_stack(graph: Graph, stack: Any) -> str:
             for member, output in zip(members, outputs, strict=True)
         ]
         columns = _joined(graph, [*made, *beside])
+    assert columns is not None  # there is a layer at least
     classes = stack.classes_ if is_classifier(stack) else None
     return _decided(graph, stack.final_estimator_, classes, columns)
 

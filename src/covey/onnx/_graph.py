@@ -67,7 +67,7 @@ class Graph:
         self.scale: np.ndarray | None = None
         self._columns: dict[int, GraphColumns] = {}
         double = guess_proto_type(operator.inputs[0].type) == onnx.TensorProto.DOUBLE
-        self.dtype = np.dtype(np.float64 if double else np.float32)
+        self.dtype: np.dtype[Any] = np.dtype(np.float64 if double else np.float32)
         self._proto = onnx.TensorProto.DOUBLE if double else onnx.TensorProto.FLOAT
         self.n_features = int(operator.raw_operator.n_features_in_)
         # Whole numbers are computed with like others.

@@ -120,13 +120,13 @@ def _read_calibrated(model: CalibratedClassifierCV, node: Node) -> None:
         node.check(models, "models", "are missing.")
         (one,) = model.calibrated_classifiers_
         calibrated = []
-        n_sigmoids = 1 if len(classes) == 2 else len(classes)
+        n_sigmoids = 1 if len(model.classes_) == 2 else len(model.classes_)
         shape = (len(models), n_sigmoids, 2)
         every = node.array("sigmoids", shape, low=-FAR, high=FAR).tolist()
         for place, (fitted, sigmoids) in enumerate(zip(models, every, strict=True)):
             own = getattr(fitted, "classes_", np.empty(0))
             width = getattr(fitted, "n_features_in_", None)
-            proper = np.array_equal(own, classes) and width == model.n_features_in_
+            proper = np.array_equal(own, model.classes_) and width == model.n_features_in_
             node.check(proper, f"models.{place}", "does not fit the classes.")
             check_names(model, fitted)
             made = copy(one)

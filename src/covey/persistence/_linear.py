@@ -5,7 +5,7 @@ What scikit-learn's classes cannot say of their attributes, the classes here say
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -29,10 +29,10 @@ _NARROWEST = 1e-90
 
 
 class _Logistic(OfTable):
-    classes_: stored.Labels("C", 2)
-    coef_: stored.Array("R F")
-    intercept_: stored.Array("R")
-    n_iter_: stored.Wholes("*", low=0, dtype="int32")
+    classes_: Annotated[np.ndarray, stored.Labels("C", 2)]
+    coef_: Annotated[np.ndarray, stored.Array("R F")]
+    intercept_: Annotated[np.ndarray, stored.Array("R")]
+    n_iter_: Annotated[np.ndarray, stored.Wholes("*", low=0, dtype="int32")]
 
     def _restored(self: Any) -> None:
         n_classes = len(self.classes_)
@@ -41,10 +41,11 @@ class _Logistic(OfTable):
 
 
 class _Line(OfTable):
-    coef_: stored.Array("F")
-    intercept_: stored.Number()
-    alpha_: stored.OrAbsent(stored.Number())  # the penalty that cross-validation has chosen
-    best_score_: stored.OrAbsent(stored.Number())
+    coef_: Annotated[np.ndarray, stored.Array("F")]
+    intercept_: Annotated[float, stored.Number()]
+    # The penalty that cross-validation has chosen.
+    alpha_: Annotated[float, stored.OrAbsent(stored.Number())]
+    best_score_: Annotated[float, stored.OrAbsent(stored.Number())]
 
     def _why_not_stored(self: Any) -> str | None:
         several = np.ndim(getattr(self, "coef_", [0])) != 1
@@ -52,25 +53,25 @@ class _Line(OfTable):
 
 
 class _Gaussian(OfTable):
-    classes_: stored.Labels("C")
-    theta_: stored.Array("C F", -_FARTHEST, _FARTHEST)
-    var_: stored.Array("C F", _NARROWEST, _FARTHEST)
-    class_prior_: stored.Share("C")
-    class_count_: stored.Array("C", low=0)
-    epsilon_: stored.Number(0)
+    classes_: Annotated[np.ndarray, stored.Labels("C")]
+    theta_: Annotated[np.ndarray, stored.Array("C F", -_FARTHEST, _FARTHEST)]
+    var_: Annotated[np.ndarray, stored.Array("C F", _NARROWEST, _FARTHEST)]
+    class_prior_: Annotated[np.ndarray, stored.Share("C")]
+    class_count_: Annotated[np.ndarray, stored.Array("C", low=0)]
+    epsilon_: Annotated[float, stored.Number(0)]
 
 
 class _Multinomial(OfTable):
-    classes_: stored.Labels("C")
-    class_log_prior_: stored.Array("C", high=1e-9)
-    feature_log_prob_: stored.Array("C F", high=1e-9)
-    class_count_: stored.Array("C", low=0)
-    feature_count_: stored.Array("C F", low=0)
+    classes_: Annotated[np.ndarray, stored.Labels("C")]
+    class_log_prior_: Annotated[np.ndarray, stored.Array("C", high=1e-9)]
+    feature_log_prob_: Annotated[np.ndarray, stored.Array("C F", high=1e-9)]
+    class_count_: Annotated[np.ndarray, stored.Array("C", low=0)]
+    feature_count_: Annotated[np.ndarray, stored.Array("C F", low=0)]
 
 
 class _Targets:
-    estimator: stored.Parameter(BaseEstimator)
-    estimators_: stored.ListOf(stored.Model())
+    estimator: Annotated[BaseEstimator, stored.Parameter(BaseEstimator)]
+    estimators_: Annotated[list[BaseEstimator], stored.ListOf(stored.Model())]
 
     def _restored(self: Any) -> None:
         """Set what is known of the models, all of which are given the same rows."""
@@ -92,10 +93,10 @@ class _Targets:
 
 
 class _Scaler(OfTable):
-    mean_: stored.OrNone(stored.Array("F"))
-    var_: stored.OrNone(stored.Array("F", low=0))
-    scale_: stored.OrNone(stored.Array("F", low=1e-200))
-    n_samples_seen_: stored.Plain()  # one number, or one of each column
+    mean_: Annotated[np.ndarray | None, stored.Array("F")]
+    var_: Annotated[np.ndarray | None, stored.Array("F", low=0)]
+    scale_: Annotated[np.ndarray | None, stored.Array("F", low=1e-200)]
+    n_samples_seen_: Annotated[Any, stored.Plain()]  # one number, or one of each column
 
     def _restored(self: Any) -> None:
         for name, wanted in (("with_mean", self.mean_), ("with_std", self.scale_)):
@@ -107,11 +108,14 @@ class _Scaler(OfTable):
 
 
 class _Frozen:
-    estimator: stored.Model(BaseEstimator)
+    estimator: Annotated[BaseEstimator, stored.Model(BaseEstimator)]
 
 
 class _Pipeline:
-    steps: stored.As(stored.Named("S"), dict, lambda models: list(models.items()))
+    steps: Annotated[
+        list[tuple[str, BaseEstimator]],
+        stored.As(stored.Named("S"), dict, lambda models: list(models.items())),
+    ]
 
     def _restored(self: Any) -> None:
         *before, last = (step for _, step in self.steps)

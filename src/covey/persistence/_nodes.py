@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +24,8 @@ from covey._state import ABSENT, Record, Sizes, StateError, Stored, Told, stored
 from covey.persistence._archive import Contents
 from covey.persistence._refusals import damaged, out_of_range
 from covey.persistence._writer import OF_THE_MACHINE
+
+Choice = TypeVar("Choice", bound=str)
 
 _MOST = 1 << 40
 _LONGEST_TEXT = 1 << 16
@@ -250,7 +252,9 @@ class Node:
             columns[column], length = found, len(found)
         return columns
 
-    def names(self, name: str, choices: Collection[str], length: int | None = None) -> list[str]:
+    def names(
+        self, name: str, choices: Collection[Choice], length: int | None = None
+    ) -> list[Choice]:
         """A list of strings, each one of a few."""
         value = self._list(name, length)
         fits = all(type(part) is str and part in choices for part in value)
@@ -270,12 +274,12 @@ class Node:
         """An object within this one."""
         return Node(self._take(name), self._source, f"{self.where}.{name}")
 
-    def children(self, name: str, length: int | None = None) -> list[Node | None]:
-        """A list of objects, or None in the place of one."""
-        return [
-            None if part is None else Node(part, self._source, f"{self.where}.{name}.{place}")
-            for place, part in enumerate(self._list(name, length))
-        ]
+    def children(self, name: str, length: int | None = None) -> list[Node]:
+        """A list of objects."""
+        return [self._nth(name, k, part) for k, part in enumerate(self._list(name, length))]
+
+    def _nth(self, name: str, place: int, part: Any) -> Node:
+        return Node(part, self._source, f"{self.where}.{name}.{place}")
 
     def _list(self, name: str, length: int | None) -> list[Any]:
         value = self._take(name)
@@ -291,11 +295,19 @@ class Node:
         """The model that this object is."""
         return self._source.read_model(self)
 
-    def models(self, name: str, length: int | None = None) -> list[Any]:
-        """A list of models."""
-        nodes = self.children(name, length)
-        self.check(None not in nodes, name, "lacks a model.")
-        return [node.whole_model() for node in nodes if node is not None]
+    def models(
+        self,
+        name: str,
+        length: int | None = None,
+        missing: bool = False,
+        read: Callable[[Node], Any] | None = None,
+    ) -> list[Any]:
+        """A list of models, None in the place of one that may be missing."""
+        read = read or Node.whole_model
+        return [
+            None if missing and part is None else read(self._nth(name, place, part))
+            for place, part in enumerate(self._list(name, length))
+        ]
 
     def lists(self, name: str, length: int | None = None) -> list[Node]:
         """A list of anything, each as the only part of an object, which has the same name."""
@@ -368,7 +380,6 @@ class Node:
         """A list of members as users give them; see `Writer.members`."""
         listed: list[Any] = []
         for part in self.children(name):
-            self.check(part is not None, name, "lacks a member.")
             with part:
                 if part.has("layer"):
                     listed.append(part.members("layer"))

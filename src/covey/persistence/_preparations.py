@@ -48,10 +48,9 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[Preparation, d
     rising = (np.diff(marked) > 0).all() and np.isin(marked, numbers).all()
     inner.check(rising, "marked", "are not columns of numbers.")
     labels = tuple(inner.texts("labels"))
-    tables, levels = {}, {}
+    tables, levels = dict[int, np.ndarray](), dict[int, np.ndarray]()
     children = inner.children("categories", len(words))
     for (of, known), child in zip(words.items(), children, strict=True):
-        inner.check(child is not None, "categories", "lacks a column.")
         with child as part:
             _read_table(part, of, len(known), tables, levels, max(1, len(labels)))
     made = Preparation(n_features, reading, numbers, fill, marked, tables, levels, labels)
@@ -62,5 +61,5 @@ def _read_table(node: Node, of: int, n_known: int, tables: dict, levels: dict, w
     if not node.none("levels"):
         levels[of] = node.array("levels", (None,), "whole", low=0, high=n_known)
         width = len(levels[of])
-    bound = {"low": -_LARGEST_ENCODING, "high": _LARGEST_ENCODING}
-    tables[of] = node.array("table", (n_known + 2, width), **bound)
+    largest = _LARGEST_ENCODING
+    tables[of] = node.array("table", (n_known + 2, width), low=-largest, high=largest)

@@ -91,9 +91,9 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     written = {"kind": name, **format_of(name).write(model, out)}
     # What the command line keeps with a model: how good it is, and hashes of its rows.
     if "evaluation_" in vars(model):
-        written["evaluation"] = model.evaluation_.to_json()
+        written["evaluation"] = vars(model)["evaluation_"].to_json()
     if "seen_" in vars(model):
-        written["rows"] = out.array(model.seen_, "unsigned")
+        written["rows"] = out.array(vars(model)["seen_"], "unsigned")
     return written
 
 

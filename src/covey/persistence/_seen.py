@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from covey.persistence._nodes import Node
 from covey.persistence._writer import Writer, plain
 from covey.tables._columns import feature_names
-from covey.tables._seen_columns import MOST_KEPT, MOST_WORDS, SHARES, SeenColumn, SeenColumns
+from covey.tables._seen_columns import MOST_KEPT, MOST_WORDS, SHARES, Kind, SeenColumn, SeenColumns
 
-_KINDS = ("number", "word", "date", "time")
+_KINDS: tuple[Kind, ...] = get_args(Kind)
 _LONGEST_TIME = 100
 
 
@@ -46,7 +46,7 @@ def _written_rows(seen: SeenColumns, out: Writer) -> dict[str, Any]:
     return {"kept": out.array(rows), "kept_words": words}
 
 
-def _read_rows(inner: Node, kinds: list[str]) -> tuple[tuple[Any, ...], ...]:
+def _read_rows(inner: Node, kinds: list[Kind]) -> tuple[tuple[Any, ...], ...]:
     """The rows that are kept, by column; there may be none."""
     if not inner.has("kept"):
         return ()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.ensemble import (
@@ -52,35 +52,35 @@ _OF_CATEGORIES = ("is_categorical", "bitset_idx")
 class _Trees:
     """The nodes N of trees T, one tree after another."""
 
-    sizes: stored.Wholes("T", low=1, high=_LARGEST_COUNT, fewest=1)
+    sizes: Annotated[np.ndarray, stored.Wholes("T", low=1, high=_LARGEST_COUNT, fewest=1)]
     # An array of the width of the table, so that no file is narrower than it says.
-    used: stored.Flags("F")
+    used: Annotated[np.ndarray, stored.Flags("F")]
 
 
 class _TreeNodes(_Trees):
-    left_child: stored.Wholes("N")
-    right_child: stored.Wholes("N")
-    feature: stored.Wholes("N")
-    threshold: stored.Array("N")
-    impurity: stored.Array("N")
-    n_node_samples: stored.Wholes("N")
-    weighted_n_node_samples: stored.Array("N", positive=True)
-    missing_go_to_left: stored.Array("N", high=1, kind="byte")
+    left_child: Annotated[np.ndarray, stored.Wholes("N")]
+    right_child: Annotated[np.ndarray, stored.Wholes("N")]
+    feature: Annotated[np.ndarray, stored.Wholes("N")]
+    threshold: Annotated[np.ndarray, stored.Array("N")]
+    impurity: Annotated[np.ndarray, stored.Array("N")]
+    n_node_samples: Annotated[np.ndarray, stored.Wholes("N")]
+    weighted_n_node_samples: Annotated[np.ndarray, stored.Array("N", positive=True)]
+    missing_go_to_left: Annotated[np.ndarray, stored.Array("N", high=1, kind="byte")]
 
 
 class _BoostingNodes(_Trees):
     # Sums of so many leaves stay finite.
-    value: stored.Array("N", -FAR, FAR)
-    count: stored.Wholes("N", low=0, high=_LARGEST_COUNT)
-    feature_idx: stored.Index("N", "F")
-    num_threshold: stored.Array("N", infinite=True)
-    missing_go_to_left: stored.Array("N", high=1, kind="byte")
-    left: stored.Wholes("N", low=0, high=_LARGEST_COUNT)
-    right: stored.Wholes("N", low=0, high=_LARGEST_COUNT)
-    gain: stored.Array("N")
-    depth: stored.Wholes("N", low=0, high=_LARGEST_COUNT)
-    is_leaf: stored.Array("N", high=1, kind="byte")
-    bin_threshold: stored.Array("N", kind="byte")
+    value: Annotated[np.ndarray, stored.Array("N", -FAR, FAR)]
+    count: Annotated[np.ndarray, stored.Wholes("N", low=0, high=_LARGEST_COUNT)]
+    feature_idx: Annotated[np.ndarray, stored.Index("N", "F")]
+    num_threshold: Annotated[np.ndarray, stored.Array("N", infinite=True)]
+    missing_go_to_left: Annotated[np.ndarray, stored.Array("N", high=1, kind="byte")]
+    left: Annotated[np.ndarray, stored.Wholes("N", low=0, high=_LARGEST_COUNT)]
+    right: Annotated[np.ndarray, stored.Wholes("N", low=0, high=_LARGEST_COUNT)]
+    gain: Annotated[np.ndarray, stored.Array("N")]
+    depth: Annotated[np.ndarray, stored.Wholes("N", low=0, high=_LARGEST_COUNT)]
+    is_leaf: Annotated[np.ndarray, stored.Array("N", high=1, kind="byte")]
+    bin_threshold: Annotated[np.ndarray, stored.Array("N", kind="byte")]
 
 
 def _parts(cls: type) -> list[str]:

@@ -82,7 +82,7 @@ class Writer:
             "values": self.array(values.data),
         }
 
-    def texts(self, texts: Sequence[str] | np.ndarray | None) -> list[int] | None:
+    def texts(self, texts: Sequence[str] | np.ndarray | None) -> list[int | None] | None:
         """A list of strings as two arrays: their lengths, and their bytes one after another."""
         if texts is None:
             return None
@@ -146,10 +146,10 @@ class Writer:
         Of other packages' classes only those that are not as they default are written, since
         their parameters come and go.
         """
-        defaults = {}
+        defaults: Mapping[str, Any] = {}
         if not type(estimator).__module__.startswith("covey."):
             defaults = inspect.signature(type(estimator)).parameters
-        written = {}
+        written: dict[str, Any] = {}
         for name, value in sorted(estimator.get_params(deep=False).items()):
             if name in OF_THE_MACHINE or _is_default(value, defaults.get(name)):
                 continue

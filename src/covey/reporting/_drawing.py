@@ -233,8 +233,7 @@ def scatter(
         for one, other, tip in zip(x.tolist(), y.tolist(), tips, strict=True)
     ]
     parts += [plane.name_below(x_name, plane.bottom + 34), plane.name_left(y_name)]
-    size = plane.right + 16, plane.bottom + 40
-    return svg(key, *size, *parts, **words)
+    return svg(key, plane.right + 16, plane.bottom + 40, *parts, **words)
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
@@ -322,8 +321,8 @@ def share_curve(
         dot(plane.across(here[0]), plane.up(here[1]), 6, "own halo moves"),
     ]
     drawn = tag("g", *parts, transform="translate(0 14)")
-    size = plane.right + 14, plane.bottom + 50
-    return svg(key, *size, drawn, **words, class_=f"chart curve-{kind}")
+    shape = f"chart curve-{kind}"
+    return svg(key, plane.right + 14, plane.bottom + 50, drawn, **words, class_=shape)
 
 
 def sparkline(shares: np.ndarray, own: int) -> Markup:
@@ -483,8 +482,8 @@ def heat_map(
     if legend is not None:
         start = left + width_of(legend[0]) + 6
         for step in range(5):
-            shade = _opacity((step + 0.3) / 4.3)
-            parts.append(box(start + 16 * step, bottom + 14, 15, 10, "cell", fill_opacity=shade))
+            fill = _opacity((step + 0.3) / 4.3)
+            parts.append(box(start + 16 * step, bottom + 14, 15, 10, "cell", fill_opacity=fill))
         for x, end in zip((left, start + 86), legend, strict=True):
             parts.append(text(x, bottom + 23, end, "axis"))
         bottom += 28

@@ -202,8 +202,5 @@ def _bound(html: str) -> Markup:
 
 def _strong(sentence: str) -> Markup:
     """A sentence with its first number in large letters."""
-    before, value, after = re.match(
-        r"(\D*)([\d.,]*\d(?: %| million| of 100)?)?(.*)", sentence
-    ).groups()
-    number = Markup("<strong>{}</strong>").format(value) if value else ""
-    return Markup("{}{}{}").format(before, number, after)
+    before, *rest = re.split(r"(\d(?:[\d.,]*\d)?(?: %| million| of 100)?)", sentence, maxsplit=1)
+    return Markup("{}<strong>{}</strong>{}" if rest else "{}").format(before, *rest)

@@ -75,8 +75,10 @@ def _bars(card: RowCard) -> Markup | None:
     parts.sort(key=lambda one: -abs(one.value))
     if others_matter(record):
         parts.append(Bar("all other columns", record["other"]))
-    most = max((abs(one.value) for one in parts), default=0.0)
-    return parts and bars(
+    if not parts:
+        return None
+    most = max(abs(one.value) for one in parts)
+    return bars(
         "why",
         parts,
         show=card.part_words,

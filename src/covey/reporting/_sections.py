@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from covey._plain_words import one_line
 from covey._templates import Markup
 from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
-from covey.evaluation._record import Column, Threshold
+from covey.evaluation._record import Column, Effect, Threshold
 from covey.reporting import _drawing as draw
 from covey.reporting._drawing import Bar, Dot
 from covey.reporting._words import Cell, described, name, name_cell, number_cell, width_of
@@ -66,10 +66,11 @@ def looks(one: Evaluation) -> dict | None:
     cards = []
     for place, column in enumerate(used[:_MOST_EFFECTS]):
         found = column.effect
-        what = None
+        what = drawn = None
         if found is not None:
             what = "prediction" if found.outcome is None else sentences.subject(one, found.outcome)
-        cards.append((column, what, found and _effect(one, column, place, scale)))
+            drawn = _effect(one, column.name, found, place, scale)
+        cards.append((column, what, drawn))
     unused = sum(column.share == 0 for column in one.columns)
     return {
         "cards": cards,
@@ -96,17 +97,19 @@ def _scale(one: Evaluation, columns: Sequence[Column]) -> tuple[float, float]:
     return (low if low == 0 else low - pad), high + pad
 
 
-def _effect(one: Evaluation, column: Column, place: int, scale: tuple[float, float]) -> Markup:
+def _effect(
+    one: Evaluation, column: str, found: Effect, place: int, scale: tuple[float, float]
+) -> Markup:
     """A line over a column of numbers, or a bar of each category from the mean over all."""
-    found, show = column.effect, sentences.show_output(one)
+    show = sentences.show_output(one)
     said = list(zip(found.labels, map(show, found.said), strict=True))
-    words = {
-        "title": f"{'Prediction' if found.outcome is None else found.outcome}, by {column.name}",
+    words: dict[str, Any] = {
+        "title": f"{'Prediction' if found.outcome is None else found.outcome}, by {column}",
         "description": described(said[:: max(1, len(said) // 6)]),
         "ends": scale,
     }
     if len(found.rows) != len(found.values):
-        return draw.value_curve(f"effect-{place}", found, name=column.name, show=show, **words)
+        return draw.value_curve(f"effect-{place}", found, name=column, show=show, **words)
 
     def moved(value: float) -> str:
         by = value - found.typical
@@ -154,8 +157,7 @@ def off(one: Evaluation) -> dict | None:
     """Return how far off numbers are: predicted and true, by range, and where more."""
     if not one.dots or one.sureness is None:
         return None
-    names, truth, said = zip(*one.dots, strict=True)
-    truth, said = np.array(truth), np.array(said)
+    truth, said = np.array([dot[1:] for dot in one.dots]).T
     tips = [f"row {row}: true {cell(y)}, predicted {number(p)}" for row, y, p in one.dots]
     plots = [
         draw.scatter(
@@ -167,7 +169,7 @@ def off(one: Evaluation) -> dict | None:
             diagonal=True,
             tips=tips,
             title="Predicted against true values",
-            description=f"{len(names)} rows.",
+            description=f"{len(tips)} rows.",
         ),
         draw.scatter(
             "residual-dots",
@@ -178,7 +180,7 @@ def off(one: Evaluation) -> dict | None:
             diagonal=False,
             tips=tips,
             title="What is left over against predicted values",
-            description=f"{len(names)} rows.",
+            description=f"{len(tips)} rows.",
         ),
     ]
     items = [
@@ -197,6 +199,8 @@ def off(one: Evaluation) -> dict | None:
 
 def _parts(one: Evaluation) -> Markup | None:
     """The parts of the rows that are worse than the rest, as bars; None where there are none."""
+    if not one.parts:
+        return None
     show = sentences.show_output(one)
     items = [
         Bar(
@@ -206,8 +210,8 @@ def _parts(one: Evaluation) -> Markup | None:
         )
         for part in one.parts
     ]
-    highest = 1.0 if one.task == "classes" else max((item.value for item in items), default=1.0)
-    return items and draw.bars(
+    highest = 1.0 if one.task == "classes" else max(item.value for item in items)
+    return draw.bars(
         "region-bars",
         items,
         show=show,
@@ -250,13 +254,13 @@ def _threshold_curve(one: Threshold, place: int, kind: str) -> Markup:
     share, called = one.rows / (one.rows + one.others), found + false
     if kind == "roc":
         x, y = false / one.others, found / one.rows
-        names, guess = ("false alarms, of all others", "found"), ((0, 1), (0, 1))
+        names, guess = ("false alarms, of all others", "found"), ((0.0, 1.0), (0.0, 1.0))
         title = "What is found, against false alarms among the others"
     else:
         # Where nothing is called any more, it stays as it was.
         last = np.maximum.accumulate(np.where(called > 0, np.arange(len(called)), 0))
         x, y = found / one.rows, found[last] / np.maximum(called[last], 1)
-        names, guess = ("found", "calls that are right"), ((0, 1), (share, share))
+        names, guess = ("found", "calls that are right"), ((0.0, 1.0), (share, share))
         title = "How many calls are right, against what is found"
     here = float(x[place]), float(y[place])
     return draw.share_curve(
@@ -355,9 +359,9 @@ def scores(one: Evaluation) -> dict | None:
     dots = []
     for score in known:
         value, low, high = score.get(main)
-        ends = (max(least, low), high) if math.isfinite(low + high) else (None, None)
+        start, end = (max(least, low), high) if math.isfinite(low + high) else (None, None)
         tip = f"{score.name}: {sentences.score_text(score, main)}"
-        dots.append(Dot(score.name, value, *ends, kinds.get(score.kind, "other"), tip))
+        dots.append(Dot(score.name, value, start, end, kinds.get(score.kind, "other"), tip))
     drawing = dots and draw.dot_plot(
         "score-dots",
         dots,
@@ -387,7 +391,7 @@ def members(one: Evaluation) -> dict | None:
         return None
     shown, names = found.shown, [member.name for member in found.shown]
     alone, show = ("Right alone", percent) if one.task == "classes" else ("RMSE alone", number)
-    cells = {
+    cells: dict[str, list[Any]] = {
         "Member": [name_cell(name, 26) for name in names],
         "Kind": [m.kind for m in shown],
         "Decides": [number_cell(m.share, percent) for m in shown],

@@ -155,15 +155,15 @@ class DecorateClassifier(Rival):
         counts = np.bincount(codes, minlength=len(self.classes_))
         weight_of_class = np.bincount(codes, weight, len(counts)) / np.maximum(counts, 1)
         n_artificial = max(1, round(self.artificial_size * len(X)))
-        members, errors, accepted = [], [], []
+        members, errors, accepted = list[Any](), list[float](), []
         # The sum of the members' probabilities; the mean of them is what the ensemble predicts.
         total, best = np.zeros((len(X), len(counts))), np.inf
         while len(members) < self.n_estimators and len(errors) < self.max_iter:
             at, rows, labels = (self._seed, len(errors)), X, codes
             if members:
                 extra = artificial_rows(X, weight, self._nominal, *at, n_artificial)
-                thought = sum(self._probabilities(one, extra) for one in members) / len(members)
-                opposed = opposed_labels(thought, counts > 0, *at)
+                thought = np.sum([self._probabilities(one, extra) for one in members], axis=0)
+                opposed = opposed_labels(thought / len(members), counts > 0, *at)
                 rows, labels = np.concatenate([X, extra]), np.concatenate([codes, opposed])
             given = np.concatenate([weight, weight_of_class[labels[len(X) :]]])
             # Ones are what members without sample_weight have anyway.

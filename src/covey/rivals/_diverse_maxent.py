@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from covey._core.design import Design
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
-from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax, true_class
+from covey._core.softmax_linear import Blocks, class_blocks, linear_logits, log_softmax, true_class
 from covey._validation import check_choice, check_coefficients, check_number
 from covey.fusers import Fuser, Predictions
 from covey.members import LinearMember
@@ -183,7 +183,7 @@ class DiverseMaxEntClassifier(Rival):
             for name in ("diversity", "log_likelihood", "n_iter")
         )
 
-    def _predictions(self, X):
+    def _predictions(self, X, kind=None):
         logits = linear_logits(X, self.coef_.transpose(1, 0, 2), self.intercept_.T)  # (C, K, n)
         logs = log_softmax(logits).transpose(2, 1, 0)
         return Predictions(np.exp(logs), self.classes_, log_values=logs)
@@ -238,7 +238,7 @@ class DiverseMaxEnt:
     """
 
     design: Design
-    blocks: list[slice]
+    blocks: Blocks
     share: np.ndarray
     alpha: float
     measure: str
@@ -301,7 +301,8 @@ class DiverseMaxEnt:
         """
 
         def descent(x: Any, runs: Any) -> tuple[np.ndarray, np.ndarray]:
-            return tuple(-term for term in self.terms(x)[2:])
+            _, _, value, gradient = self.terms(x)
+            return -value, -gradient
 
         found = minimise(descent, starts, max_iter=max_iter, tol=tol)
         # Ends that differ by rounding are the same one; the first of them is kept.

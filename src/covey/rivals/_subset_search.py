@@ -526,7 +526,7 @@ def choose(judged: JudgedSubsets, support: np.ndarray, n_members: int) -> np.nda
     diversity. ``support`` (N, D) has the most accurate subsets first. Where there are fewer of
     them than members, they are taken again in the same order.
     """
-    left, chosen = list(range(len(support))), []
+    left, chosen = list(range(len(support))), list[int]()
     accuracy = judged.accuracy(support)
     while left and len(chosen) < n_members:
         scores = accuracy[left]

@@ -66,7 +66,7 @@ class Answers:
                 word = repr(str(without_point(value)))
                 unknown = "a category that the model has not seen; it counts for nothing"
                 made.append(f"{one.name}: {word} is {unknown}.")
-            elif one.kind == "number" and one.low is not None and one.high is not None:
+            elif isinstance(one.low, int | float) and isinstance(one.high, int | float):
                 margin = _MARGIN * (one.high - one.low)
                 if not one.low - margin <= value <= one.high + margin:
                     seen = f"what the model has seen ({one.low:g} to {one.high:g})"
@@ -75,17 +75,15 @@ class Answers:
 
     def predict(self, rows: Sequence[dict[str, Any]], level: float | None = None) -> list[dict]:
         """Return the answer for each row, with a level also a set of classes, or bounds."""
-        estimator, classes = self._model, self.classes
-        if level is not None and not hasattr(estimator, "calibration_"):
+        model, classes = self._model, self.classes
+        if level is not None and not hasattr(model, "calibration_"):
             raise HTTPException(
                 422,
                 "level: the model does not know how far off it is; leave level out, or fit a "
                 "flock with covey fit.",
             )
         numbers = self.frame(rows)
-        values = (
-            estimator.predict(numbers) if classes is None else estimator.predict_proba(numbers)
-        )
+        values = model.predict(numbers) if classes is None else model.predict_proba(numbers)
         if not np.isfinite(values).all():
             raise HTTPException(422, "The model has no finite answer for values of this size.")
         made: list[dict[str, Any]] = [{"prediction": value} for value in values.tolist()]
@@ -97,13 +95,13 @@ class Answers:
                     "probability": row[best],
                     "probabilities": dict(zip(names, row, strict=True)),
                 }
-                for row, best in zip(values.tolist(), decided(estimator, values), strict=True)
+                for row, best in zip(values.tolist(), decided(model, values), strict=True)
             ]
         if level is not None and classes is not None:
-            for answer, own in zip(made, estimator.predict_set(numbers, level), strict=True):
+            for answer, own in zip(made, model.predict_set(numbers, level), strict=True):
                 answer["set"] = [classes[place] for place in np.flatnonzero(own)]
         elif level is not None:
-            bounds = estimator.predict_interval(numbers, level).tolist()
+            bounds = model.predict_interval(numbers, level).tolist()
             for answer, own in zip(made, bounds, strict=True):
                 # With too few rows held out there are no bounds.
                 finite = (bound if math.isfinite(bound) else None for bound in own)
@@ -117,10 +115,9 @@ class Answers:
         told = self._model.explain(self.frame(rows), top=top, max_members=_MOST_MEMBERS)
         parts = ("baseline", "because", "against", "other", "members")
         # Members that only together say what can be are no answers of their own.
-        without = {"members": []}
         return [
             {"answer": answer, **{name: record[name] for name in parts}}
-            | (without if record.get("cancelling") else {})
+            | ({"members": []} if record.get("cancelling") else {})
             for answer, record in zip(self.predict(rows, level), told, strict=True)
         ]
 

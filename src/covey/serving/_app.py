@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from base64 import b64encode
-from collections.abc import Collection
+from collections.abc import Collection, MutableMapping
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -117,11 +117,11 @@ def make_app(
 
     @app.get("/model", summary="What the model predicts, of which columns")
     async def describe() -> dict[str, Any]:
-        return JSONResponse(facts)
+        return facts
 
     @app.get("/health", summary="Whether the server answers, and how many rows wait")
     async def health() -> dict[str, Any]:
-        return JSONResponse({"status": "ok", "waiting": predicted.waiting})
+        return {"status": "ok", "waiting": predicted.waiting}
 
     @app.post("/predict", summary="Predict rows", response_model=api.Predictions)
     async def predict(body: Predict):
@@ -213,7 +213,7 @@ def guard(app: Any, limits: Limits, hosts: Collection[str] | None) -> Any:
                 raise HTTPException(413)
             return message
 
-        async def careful(message: dict[str, Any]) -> None:
+        async def careful(message: MutableMapping[str, Any]) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True

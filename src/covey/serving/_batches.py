@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 
 from covey._validation import check_number
 
+_Job = tuple[Sequence[Any], Hashable, Future[Sequence[Any]]]
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -80,7 +82,7 @@ class Batches:
     ):
         self._compute, self._most_rows = compute, most_rows
         self._most_waiting, self._seconds = most_waiting, seconds
-        self._jobs: deque[tuple[Sequence[Any], Hashable, Future[Sequence[Any]]]] = deque()
+        self._jobs: deque[_Job] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="covey-serve")
         self.waiting = 0  # rows
 
@@ -102,7 +104,7 @@ class Batches:
 
     def _answer_next(self) -> None:
         """Answer the first request that waits, with those behind it that ask in the same way."""
-        jobs, n_rows = [], 0
+        jobs, n_rows = list[_Job](), 0
         while self._jobs:
             rows, how, answers = self._jobs[0]
             n_rows += len(rows)

@@ -53,18 +53,17 @@ def columns_of(model: Any) -> list[Column]:
     ):
         encoder = encoders[seen.name]
         values = (seen.typical, *(seen.values[:1] + seen.values[-1:] or (None, None)))
-        facts = {"whole": seen.whole, "share": _finite(share), "used": bool(used)}
+        facts: dict[str, Any] = {"whole": seen.whole, "share": _finite(share), "used": bool(used)}
         if isinstance(encoder, NumberColumn):
-            made.append(Column(seen.name, "number", *map(_finite, values), **facts))
+            typical, low, high = map(_finite, values)
+            made.append(Column(seen.name, "number", typical, low, high, **facts))
         elif isinstance(encoder, Dates):
             facts.update(dates=encoder, clock=not _CLOCK.isdisjoint(encoder.parts))
             form = "%Y-%m-%dT%H:%M:%S" if facts["clock"] else "%Y-%m-%d"
-            written = []
-            for value in values:
-                written.append(None)
+            for name, value in zip(("typical", "low", "high"), values, strict=True):
                 with suppress(ValueError):  # what cannot be read is not shown
-                    written[-1] = date_of(value, encoder).strftime(form)
-            made.append(Column(seen.name, "date", *written, **facts))
+                    facts[name] = date_of(value, encoder).strftime(form)
+            made.append(Column(seen.name, "date", **facts))
         elif isinstance(encoder, Categories):
             typical = seen.typical if seen.typical in encoder.known else None
             made.append(Column(seen.name, "category", typical, categories=encoder.known, **facts))
@@ -80,8 +79,9 @@ def _finite(value: Any) -> float | None:
 def date_of(text: Any, dates: Dates) -> datetime:
     """Read a date in the column's own format or in ISO 8601; without a zone it is of Greenwich."""
     found = None
-    with suppress(ValueError, TypeError, AttributeError):  # another format, or none
-        found = datetime.strptime(text.strip(), dates.format)
+    if dates.format is not None:
+        with suppress(ValueError, AttributeError):  # another format
+            found = datetime.strptime(text.strip(), dates.format)
     try:
         # What is finer than a microsecond is dropped.
         found = found or datetime.fromisoformat(_FINER_THAN_MICROSECONDS.sub(r"\1", text.strip()))

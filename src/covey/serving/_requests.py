@@ -82,10 +82,10 @@ def _type_of(one: Column) -> Any:
     if one.low is not None and one.high is not None:
         said += f" Seen from {one.low} to {one.high}."
     kind: Any = FiniteFloat | None if one.kind == "number" else _Value
-    if one.kind == "date":
+    if one.dates is not None:
         reads = BeforeValidator(partial(date_of, dates=one.dates))
         kind = Annotated[datetime, reads] | None
-    examples = list(one.categories[:20]) or [one.typical]
+    examples: list[Any] = list(one.categories[:20]) or [one.typical]
     return Annotated[kind, Field(description=said, examples=examples)]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from covey.serving._app import MOST_HEADER_BYTES
 from covey.serving._batches import Limits
@@ -86,6 +87,7 @@ class _Server(uvicorn.Server):
             still = {
                 (one, one.cycle)
                 for one in self.server_state.connections
+                if isinstance(one, H11Protocol)
                 if one.transport.get_write_buffer_size()
                 or (
                     one.timeout_keep_alive_task is None

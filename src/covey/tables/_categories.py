@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from covey.tables._columns import column_positions
+from covey.tables._columns import Names, column_positions
 from covey.tables._kinds import without_point
 
 # The code of a category that nobody has seen; that of a gap is NaN.
@@ -47,7 +47,7 @@ def is_from_dtype(wanted: Any) -> bool:
     return isinstance(wanted, str) and wanted == "from_dtype"
 
 
-def categorical_columns(X: Any, wanted: Any, feature_names: Sequence[str] | None) -> list[int]:
+def categorical_columns(X: Any, wanted: Any, feature_names: Names | None) -> list[int]:
     """The positions of the columns of categories; ``wanted`` is what a user says of them."""
     if wanted is None:
         return []

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+Names = Sequence[str] | np.ndarray
+
 
 def column_positions(
-    columns: Any, parameter: str, n_features: int, feature_names: np.ndarray | None
-) -> np.ndarray:
+    columns: Any, parameter: str, n_features: int, feature_names: Names | None
+) -> list[int]:
     """Positions of columns that a user gave by name or number as the named parameter."""
     if isinstance(columns, str | Integral):
         columns = [columns]
@@ -35,7 +37,7 @@ def column_positions(
                 )
             positions.append(numbers[column])
         elif isinstance(column, Integral) and not isinstance(column, bool | np.bool_):
-            if not 0 <= column < n_features:
+            if not 0 <= int(column) < n_features:
                 raise ValueError(
                     f"{parameter} names the column {column}, but X has columns 0 to "
                     f"{n_features - 1}."
@@ -47,8 +49,8 @@ def column_positions(
 
 
 def positions_of_slice(
-    columns: Any, parameter: str, n_features: int, feature_names: np.ndarray | None
-) -> np.ndarray:
+    columns: Any, parameter: str, n_features: int, feature_names: Names | None
+) -> list[int]:
     """Positions of a slice of numbers, or of names, whose end belongs to it as in pandas."""
     start, stop = (
         column_positions(end, parameter, n_features, feature_names)[0]
@@ -61,9 +63,7 @@ def positions_of_slice(
     return list(range(*slice(start, stop, columns.step).indices(n_features)))
 
 
-def chosen_columns(
-    columns: Any, parameter: str, X: Any, feature_names: np.ndarray | None
-) -> list[int]:
+def chosen_columns(columns: Any, parameter: str, X: Any, feature_names: Names | None) -> list[int]:
     """Positions of columns in any way that users name some, in the order given.
 
     By name, number (negative ones count from the last), a slice of either, a mask, or a function
@@ -99,7 +99,7 @@ def label_of(column: int, feature_names: Any) -> Any:
 
 
 def flip_units(
-    feature_groups: Any, always_keep: Any, barred: np.ndarray, feature_names: np.ndarray | None
+    feature_groups: Any, always_keep: Any, barred: np.ndarray, feature_names: Names | None
 ) -> np.ndarray:
     """The unit of each feature; those of one unit flip together, and -1 never flips.
 
@@ -107,7 +107,7 @@ def flip_units(
     """
     n_features = len(barred)
     unit = np.arange(n_features)
-    group_of = {}
+    group_of: dict[int, Any] = {}
     groups = feature_groups if feature_groups is not None else []
     if isinstance(groups, str) or not hasattr(groups, "__iter__"):
         raise TypeError(

@@ -57,7 +57,7 @@ class NumberColumn:
 
     # Whether they are text, or may be, and how they are written, if not as 1234.5.
     written: Annotated[bool, stored.Flag()] = False
-    form: Annotated[NumberFormat | None, stored.OrNone(stored.Record(NumberFormat))] = None
+    form: Annotated[NumberFormat | None, stored.Record(NumberFormat)] = None
 
     n_columns = 1
 
@@ -96,7 +96,7 @@ class Categories:
         """The codes (n_rows, 1) of text, None or blank where it is missing."""
         words = category_words(values)
         if set(self.known) == set(_FLAGS.values()):
-            words = [_FLAGS.get(word, word) for word in words]
+            words = [word and _FLAGS.get(word, word) for word in words]
         found = places(words, (*self.known, None)).astype(np.float64)
         return np.where(found == len(self.known), np.nan, found)[:, None]
 
@@ -123,9 +123,7 @@ class Text:
     ]
     rarity: Annotated[np.ndarray, stored.Array("G", 0.0)]  # the inverse document frequencies
     # Single precision; None: the first of the n-grams themselves.
-    directions: Annotated[
-        np.ndarray | None, stored.OrNone(stored.Array("P G", -1e10, 1e10, kind="single"))
-    ]
+    directions: Annotated[np.ndarray | None, stored.Array("P G", -1e10, 1e10, kind="single")]
     n_columns: Annotated[int, stored.Whole(1, letter="P")]
     # What the columns are divided by.
     scale: Annotated[np.float32, stored.As(stored.Number(1e-30, 1e30), float, np.float32)]
@@ -175,8 +173,8 @@ class Dates:
     """
 
     # Of dates that are given as text.
-    format: Annotated[str | None, stored.OrNone(stored.Text(_LONGEST_FORMAT))]
-    time_zone: Annotated[str | None, stored.OrNone(stored.Text())]
+    format: Annotated[str | None, stored.Text(_LONGEST_FORMAT)]
+    time_zone: Annotated[str | None, stored.Text()]
     unit: Annotated[str, stored.OneOf(*TIME_UNITS)]  # the finest part that is kept
     parts: Annotated[
         tuple[str, ...], stored.ListOf(stored.OneOf(*DATE_PARTS, SECONDS), make=tuple)

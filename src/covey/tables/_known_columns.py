@@ -64,7 +64,7 @@ def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
 
 
 def with_floats(
-    table: pd.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, NumberFormat]
+    table: pd.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, NumberFormat | None]
 ) -> pd.DataFrame:
     """These columns of a table, those of numbers as floats; other values in there are gaps."""
     check_has(table, kinds)

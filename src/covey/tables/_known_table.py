@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from covey._blocks import is_plainly_right
 from covey._devices import to_numpy
-from covey._state import Array, OrNone, Record, Texts, Whole, names_array, refuse
+from covey._state import Array, Record, Texts, Whole, names_array, refuse
 from covey._validation import holds_gaps
 from covey.tables._checked import checked_codes, checked_numbers_with_gaps
 from covey.tables._columns import feature_names
@@ -40,12 +40,10 @@ class KnownTable:
     """
 
     n_features_in_: Annotated[int, Whole(1, 1 << 31, letter="F")]
-    feature_names_in_: Annotated[
-        np.ndarray | None, OrNone(Texts("F", different=True, make=names_array))
-    ]
+    feature_names_in_: Annotated[np.ndarray | None, Texts("F", different=True, make=names_array)]
     # What becomes of gaps and categories; None where the training rows had none.
-    preparation: Annotated[Preparation | None, OrNone(Record(Preparation, "F D"))]
-    seen: Annotated[SeenColumns | None, OrNone(Record(SeenColumns))]
+    preparation: Annotated[Preparation | None, Record(Preparation, "F D")]
+    seen: Annotated[SeenColumns | None, Record(SeenColumns)]
     # What takes the place of gaps in new rows if there is no preparation.
     filling: Annotated[np.ndarray, Array("D")]
 

@@ -106,7 +106,7 @@ def read_numbers(text: Any, decimal: str | None = None) -> Reading:
 
     plain = as_numbers(text)
     n_plain = len(text) - plain.null_count
-    marks, odd = frozenset(), n_plain < len(text)
+    marks, odd = frozenset[str](), n_plain < len(text)
     if decimal != ".":
         # A look at some of many: it only tells what other columns may mean.
         some = text[:_SAMPLE]

@@ -234,7 +234,7 @@ def prepare(
         known = Preparation(n_features, reading, numbers, fill, marked, tables, levels, labels)
     made = known.transform(X)
     for of, table in known.tables.items():
-        if of not in known.levels:
+        if target is not None and of not in known.levels:
             codes = codes_of(X[:, of], len(table) - 2)
             made[:, known.read_of == of] = target.out_of_fold(codes, len(table) - 1)
     return known, made

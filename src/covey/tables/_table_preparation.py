@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from covey._state import OrNone, Record, Texts, Whole, names_array
+from covey._state import Record, Texts, Whole, names_array
 from covey.tables._encoders import NumberColumn
 from covey.tables._kinds import KINDS, as_frame, look
 from covey.tables._known_columns import check_has, kinds_of, table_for, with_floats
@@ -67,10 +67,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     54.0             0.0          1.0          0.0          0.0
     """
 
-    n_features_in_: Whole(1, 1 << 31, letter="F")
-    feature_names_in_: Texts("F", different=True, make=names_array)
-    preparation_: Record(Preparation, "F D")
-    _width: OrNone(Whole(1))
+    n_features_in_: Annotated[int, Whole(1, 1 << 31, letter="F")]
+    feature_names_in_: Annotated[np.ndarray, Texts("F", different=True, make=names_array)]
+    preparation_: Annotated[Preparation, Record(Preparation, "F D")]
+    _width: Annotated[int | None, Whole(1)]
 
     def __init__(
         self, *, columns: Mapping[str, str] | None = None, random_state: int | None = None
@@ -168,9 +168,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 f"{self._width} features as input."
             )
         table = table_for(self, table)
-        return self._named(
-            self.preparation_.transform(self.preparation_.reading.read(table)), table
-        )
+        reading = self.preparation_.reading
+        assert reading is not None
+        return self._named(self.preparation_.transform(reading.read(table)), table)
 
     def _named(self, numbers: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
         import pandas as pd

@@ -35,8 +35,9 @@ class TargetMeans:
         seed: int,
         groups: np.ndarray | None = None,
     ) -> None:
-        n_classes = 0 if classes is None else len(classes)
-        self.labels = tuple(map(str, classes.tolist())) if n_classes > 2 else ()
+        labels = () if classes is None else classes.tolist()
+        n_classes = len(labels)
+        self.labels = tuple(map(str, labels)) if n_classes > 2 else ()
         self._weight = weight
         self._is_probability = n_classes > 0
         if n_classes == 0:
@@ -55,7 +56,7 @@ class TargetMeans:
         self._fold = np.zeros(len(target), dtype=np.intp)
         if groups is not None:
             groups = np.unique(groups[used], return_inverse=True)[1]
-        self._fold[used] = folds(np.count_nonzero(used), seed, groups)
+        self._fold[used] = folds(int(np.count_nonzero(used)), seed, groups)
 
     def _standardized(self, target: np.ndarray) -> np.ndarray:
         size = np.abs(target).max(initial=0.0) or 1.0

@@ -39,7 +39,9 @@ _FLOOR = 1e-12
 class Answers(Protocol):
     """What a model predicts of rows that it was not fitted on, (n, C); C is 1 for numbers."""
 
-    rows: IntArray  # (n,), the positions of these rows
+    @property
+    def rows(self) -> IntArray:
+        """The positions of these rows, (n,)."""
 
     def known(self) -> FloatArray:
         """Return what it predicts of the rows as they are."""
