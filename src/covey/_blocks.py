@@ -10,11 +10,10 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from covey._core.arrays import in_parts
 from covey._core.limits import FAR, LARGEST
-from covey._devices import to_numpy
 from covey._validation import (
     check_all_finite,
     check_column_names,
@@ -47,24 +46,6 @@ def as_table(X: Any) -> Any:
 def frame_of_arrow(X: Any) -> Any:
     """X, as a data frame of pandas if it is a table of Arrow."""
     return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "dtypes") else X
-
-
-def checked_numbers(estimator: BaseEstimator, X: Any) -> Any:
-    """Rows for a fitted estimator that wants finite numbers, dense or sparse."""
-    check_is_fitted(estimator, "fuser_")
-    X = to_numpy(X)
-    if is_plainly_right(estimator, X):
-        return X
-    X = validate_data(
-        estimator,
-        X,
-        reset=False,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-    )
-    check_all_finite(X, getattr(estimator, "feature_names_in_", None))
-    return X
 
 
 def is_plainly_right(known: Any, X: Any) -> bool:

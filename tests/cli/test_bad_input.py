@@ -150,7 +150,10 @@ def test_strange_values_at_prediction_count_as_missing_and_are_said(folder, run)
     gaps.to_csv(folder / "gaps.csv", index=False)
     result = run("predict", "flock.covey", "strange.csv", "--proba", cwd=folder)
     assert result.exit_code == 0
-    assert "2 of 90 values of age are not numbers ('old'), read as missing" in result.stderr
+    said = (
+        "2 of 86 values of age are strange to the model ('old'; at the fit numbers such as 1234.5)"
+    )
+    assert said in result.stderr
     assert result.stdout == run("predict", "flock.covey", "gaps.csv", "--proba", cwd=folder).stdout
 
 
@@ -159,5 +162,5 @@ def test_categories_that_were_never_seen_are_said(folder, run):
     table.loc[:8, "town"] = "Atlantis"
     table.to_csv(folder / "strange.csv", index=False)
     result = run("predict", "flock.covey", "strange.csv", cwd=folder)
-    said = "town: 9 of 90 rows have a category that the model has not seen ('Atlantis')"
+    said = "9 of 86 values of town are strange to the model ('Atlantis'; at the fit 'Köln',"
     assert said in result.stderr

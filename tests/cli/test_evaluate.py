@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 import covey.cli._fitting
 from covey.cli._evaluate import (
@@ -150,6 +152,7 @@ def test_a_table_is_prepared_once_a_split_for_all_models(monkeypatch):
     problem = problem_of(some_table(town=["Rome", "Oslo", "Bath"] * 20))
     splits, _ = make_splits(problem, 0)
     models = {"flock": flock(problem, effort="fast"), **simplest(problem), **linear(problem)}
+    models |= {"tree": DecisionTreeClassifier(), "bayes": GaussianNB()}
     trial = Trial(problem, splits)
     flocks = {"flock": models.pop("flock")}
     # Simple models first, which who waits can read.

@@ -160,6 +160,65 @@ def test_a_model_that_is_no_better_than_the_commonest_class_says_so(coin, run):
     assert "a guess that looks at no column" in said["answers"]["How right is it?"]
 
 
+@pytest.mark.parametrize("engine", ["plain", "dask"])
+def test_declared_gaps_are_gaps_in_all_commands(tmp_path, run, engine):
+    rng = np.random.default_rng(0)
+    table = some_table(150, job=rng.choice(["cook", "pilot", "unknown"], 150))
+    table["x"] = np.where(rng.random(150) < 0.2, 999.0, table["x"].round(2))
+    clean = table.assign(x=table["x"].mask(table["x"] == 999.0))
+    clean["job"] = clean["job"].mask(clean["job"] == "unknown")
+    table.to_csv(tmp_path / "codes.csv", index=False)
+    clean.to_csv(tmp_path / "clean.csv", index=False)
+    command = ("--target", "y", "--effort", "fast", "--engine", engine)
+    if engine == "plain":  # of few rows held out by the other one it cannot be told
+        told = run("fit", "codes.csv", *command, cwd=tmp_path).stderr
+        assert "x: 999 is far from the rest" in told
+        assert "then give --gap x=999." in told
+    gaps = ("--gap", "x=999,77", "--gap", "job=unknown")
+    shown = run("fit", "codes.csv", *command, *gaps, cwd=tmp_path)
+    assert "may stand for a gap" not in shown.stderr
+    assert "--gap: x never is '77' here; in new rows it will be a gap." in shown.stderr
+    wanted = run("fit", "clean.csv", *command, "--model", "clean.covey", cwd=tmp_path)
+    answers = shown.stdout.partition("Saved")[0]
+    assert answers
+    assert answers == wanted.stdout.partition("Saved")[0]
+    for what in ("predict", "explain"):
+        more = ("--proba",) if what == "predict" else ("--row", np.argmax(table["x"]) + 1)
+        found = [
+            run(what, *files, *more, "--json", cwd=tmp_path).stdout.replace("codes", "clean")
+            for files in (("flock.covey", "codes.csv"), ("clean.covey", "clean.csv"))
+        ]
+        assert found[0] == found[1]
+        assert '"notes": []' in found[0]
+
+
+def test_a_model_without_rows_is_used_as_any_other(coin, run):
+    command = ("fit", "coin.csv", "--target", "y", "--no-rows")
+    result = run(*command, "--effort", "fast", "--model", "bare.covey", cwd=coin)
+    assert result.exit_code == 0, result.output
+    model = covey.load(coin / "bare.covey")
+    assert model._seen_columns.kept == ()
+    assert not hasattr(model, "seen_")
+    assert run("explain", "bare.covey", "coin.csv", "--row", 3, cwd=coin).exit_code == 0
+    refused = run(*command, "--members", "mixed", cwd=coin)
+    assert refused.exit_code == 2
+    assert "--no-rows: kernel machines, neighbors and dynamic selection" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        ("z", "--gap: 'z' names no column and value; give it as age=96,98 or job=unknown."),
+        ("zz=1", "--gap: the table has no column 'zz'; did you mean 'z'?"),
+        ("y=a", "--gap: 'y' is the target."),
+    ],
+)
+def test_gaps_of_no_column_are_refused(coin, run, gap, said):
+    result = run("fit", "coin.csv", "--target", "y", "--gap", gap, cwd=coin)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
 def test_simple_limits_the_flock_and_tells_its_price(coin, run):
     command = ("fit", "coin.csv", "--target", "y", "--effort", "fast", "--simple")
     result = run(*command, cwd=coin)

@@ -275,7 +275,9 @@ def test_codes_that_stand_for_gaps_are_pointed_out():
     table = table.assign(x=np.where(np.arange(400) % 20 == 0, 999.0, table["x"]))
     flock = SubsetEnsembleClassifier(2, fuser="product", random_state=0).fit(table, y)
     (remark,) = evaluate(flock, table, y).remarks
-    assert remark.sentence.startswith("x: 999 is far from the rest and may stand for a gap")
+    assert remark.sentence == (
+        "x: 999 is far from the rest and may stand for a gap: then give --gap x=999."
+    )
 
 
 def test_rows_that_are_wrong_are_those_of_which_it_was_surest():

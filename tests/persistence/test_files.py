@@ -10,14 +10,18 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
 
 import covey
-from covey.persistence import ModelFileError, load, save
+from covey.persistence import FORMAT, ModelFileError, load, save
 from covey.persistence._archive import write_archive
 from tests.persistence._helpers import (
     GOLDEN,
@@ -33,7 +37,7 @@ from tests.persistence._helpers import (
 def test_a_file_is_one_document_and_plain_arrays(path):
     entries = entries_of(path)
     document = json.loads(entries.pop("model.json"))
-    assert document["format"] == 1
+    assert document["format"] == FORMAT
     assert document["covey"] == covey.__version__
     assert document["model"]["kind"] == "SubsetEnsembleClassifier"
     assert {"scikit-learn", "numpy"} < set(document)
@@ -200,3 +204,45 @@ def test_loading_imports_neither_skops_nor_skrub_nor_torch():
         [sys.executable, "-c", code, str(table)], capture_output=True, text=True, check=True
     )
     assert found.stdout.split() == []
+
+
+def test_a_file_without_rows_has_typical_values_alone(tmp_path):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = covey.FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    model.seen_ = np.arange(5, dtype=np.uint64)
+    path = tmp_path / "flock.covey"
+    save(model, path, rows=False)
+    assert "rows" not in json.loads(entries_of(path)["model.json"])["model"]
+    again = load(path)
+    assert again._seen_columns.kept == ()
+    assert not hasattr(again, "seen_")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    typical = pd.DataFrame([model._seen_columns.typical()])
+    (record,) = again.explain(X[:1])
+    class_of = again.classes_.tolist().index(record["prediction"])
+    assert record["baseline"] == pytest.approx(again.predict_proba(typical)[0, class_of])
+    (of_rows,) = model.explain(X[:1])
+    assert of_rows["baseline"] != pytest.approx(record["baseline"])
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (KNeighborsClassifier(), "A KNeighborsClassifier predicts by rows of its training"),
+        (
+            covey.FusionClassifier([SVC(), GaussianNB()], "majority"),
+            "A SVC predicts by rows of its training",
+        ),
+        (
+            covey.FusionClassifier([GaussianNB()], "knora_e"),
+            "A DynamicSelection predicts by rows of its training",
+        ),
+    ],
+)
+def test_what_predicts_by_rows_is_not_saved_without_them(tmp_path, model, said):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ModelFileError, match=said):
+        save(model.fit(X, y), tmp_path / "model.covey", rows=False)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="rows=False is not for trusted=True"):
+        save(model, tmp_path / "model.covey", rows=False, trusted=True)

@@ -1,4 +1,4 @@
-"""Files of older versions are read."""
+"""Files that were written before are read, and those in another format are refused as such."""
 
 import importlib
 import json
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey.persistence import ModelFileError, load
+from covey.persistence import FORMAT, ModelFileError, load
 from tests.persistence._helpers import GOLDEN, changed, flock
 
 
@@ -44,14 +44,20 @@ def test_a_model_of_before_a_parameter_was_added_gets_its_default(path):
     assert repr(again) == repr(flock(fuser="mean"))
 
 
-def test_a_later_format_is_refused_by_its_number(path):
-    def later(document):
-        document.update(format=2, covey="9.9", new="part")
+@pytest.mark.parametrize(
+    ("other", "advice"), [(FORMAT + 1, "update covey"), (1, "fit the model again, and save it")]
+)
+def test_a_file_of_another_format_is_refused_by_its_version_and_not_as_damaged(
+    path, other, advice
+):
+    def rewritten(document):
+        document.update(format=other, covey="9.9", new="part")
+        del document["model"]["parameters"]["focal_gamma"]
 
-    with pytest.raises(
-        ModelFileError, match="has format 2, written by covey 9.9, .* update covey"
-    ):
-        load(changed(path, later))
+    wanted = rf"written by another version of covey \(9\.9\), in format {other}, .*; {advice}\.$"
+    with pytest.raises(ModelFileError, match=wanted) as refused:
+        load(changed(path, rewritten))
+    assert "damaged" not in str(refused.value)
 
 
 def test_golden_files_can_be_made_again(tmp_path, monkeypatch):

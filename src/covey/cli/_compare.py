@@ -49,6 +49,7 @@ def compare(
     time: options.Time = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    gap: options.Gap = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -65,9 +66,8 @@ def compare(
     from covey.cli._problem import read_problem
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
-    problem = read_problem(
-        table, target, console, group=group, time=time, drop=drop, keep=keep, task=task
-    )
+    reading = dict[str, Any](group=group, time=time, drop=drop, keep=keep, gap=gap, task=task)
+    problem = read_problem(table, target, console, **reading)
     field = contestants(problem, seed, more or ())
 
     def among(name: str, wanted: Iterable[str]) -> bool:

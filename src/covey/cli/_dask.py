@@ -32,7 +32,7 @@ from covey._core.random import Purpose, UniformRows
 from covey.cli._console import CommandError, Console
 from covey.cli._evaluate import Judged, predictions_of
 from covey.cli._models import truth_of
-from covey.cli._problem import MOST_CLASSES, Problem, check_column, read_problem
+from covey.cli._problem import MOST_CLASSES, Problem, check_column, declared_gaps, read_problem
 from covey.cli._reading import known_frame, read_table
 from covey.cli._sources import PARQUET, Rows, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
@@ -385,7 +385,7 @@ class _Table:
         with current_backend().computing():
             return dask.compute(*tasks)
 
-    def look(self, path: str, console: Console, *, drop: Any, keep: Any, task: str) -> Problem:
+    def look(self, path: str, console: Console, *, gap: Any, **reading: Any) -> Problem:
         """Read all blocks once, and return the problem of some of their rows."""
         a_block = -(-min(_MOST_ROWS_SHOWN, self._most_rows) // len(self.blocks))
         seen = self._computed(shown, [()] * len(self.blocks), self.names, self.target, a_block)
@@ -393,15 +393,15 @@ class _Table:
         *starts, self.n_rows = np.cumsum([0, *lengths]).tolist()
         self.starts = [(start,) for start in starts]
         found = [one for one in some if len(one.batch)]
-        table = read_table(path, labels=[self.target], note=console.note, rows=found)
+        labels, gaps = [self.target], declared_gaps(gap)
+        table = read_table(path, labels=labels, gaps=gaps, note=console.note, rows=found)
         numbers = np.concatenate([start + one for start, one in zip(starts, where, strict=True)])
         if len(table) < self.n_rows:
             console.note(f"Looked at {len(table):,} of {self.n_rows:,} rows, taken evenly.")
             # What counts the rows of the whole table is to count these, too.
             for name in filter(lambda name: self._counts(table[name]), table.columns):
                 table[name] = np.arange(len(table))
-        how = {"drop": drop, "keep": keep, "task": task}
-        problem = read_problem(path, self.target, console, table=table, **how)
+        problem = read_problem(path, self.target, console, table=table, gap=gap, **reading)
         numbers = numbers[problem.table.index]
         known = np.array([not is_held_out(self.seed, int(row), 1)[0] for row in numbers])
         if known.sum() < 2:
@@ -410,7 +410,9 @@ class _Table:
         # Not even the medians depend on rows that are held out.
         self.known = {}
         for part, rows in ((_ALL, slice(None)), (_FITTED_ON, known)):
-            preparation = TablePreparation(columns=problem.kinds, random_state=self.seed)
+            preparation = TablePreparation(
+                columns=problem.kinds, gaps=problem.gaps, random_state=self.seed
+            )
             preparation.fit(problem.table[rows])
             self.known[part] = Known(self.target, preparation, classes, problem.formats, self.seed)
         return problem

@@ -18,7 +18,6 @@ from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
 from covey.fusers._outputs import member_output
-from covey.tables._known_columns import with_floats
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
@@ -131,7 +130,7 @@ class Trial:
         problem = self.problem
         for number, (train, test) in enumerate(self.splits):
             prepared = PreparedRows(problem, train, self.seed)
-            held_out = with_floats(problem.table.iloc[test], problem.kinds, problem.formats)
+            held_out = problem.take(test)
             if expected is not None:
                 seconds = expected * (n_parts - number)
                 left = f"about {seconds / 60:.0f} min" if seconds > 100 else f"{seconds:.0f} s"

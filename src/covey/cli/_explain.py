@@ -61,11 +61,6 @@ def explain(
         before += len(piece)
     if record is None:
         raise CommandError(f"--row {row}: {table} has {before:,} rows.")
-    if fitted._seen_columns is None:
-        raise CommandError(
-            f"{model} was saved by an older covey, which did not keep what is typical; fit it "
-            "again."
-        )
     card = row_card(fitted, record, to=wanted, fixed=fixed or ())
     target = getattr(getattr(fitted, "evaluation_", None), "target", None)
     title = f"Row {row} of {table}"

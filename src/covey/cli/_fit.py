@@ -32,6 +32,11 @@ _MEMBERS = options.option(
     "--effort best.",
     show_default=False,
 )
+_NO_ROWS = options.option(
+    "Keep no row of the table in the model's file, nor hashes of rows; explanations then "
+    "compare a row with the typical values, and not with 100 rows.",
+    "--no-rows",
+)
 _TIME_LIMIT = options.option(
     "About how long one fit may search; the best flock found by then is taken. There "
     "is a fit for each part of the rows that is held out, and one for all rows.",
@@ -73,6 +78,7 @@ def fit(
     report: Annotated[str | None, _REPORT] = None,
     effort: Annotated[Literal["fast", "balanced", "best"], _EFFORT] = "balanced",
     members: Annotated[Literal["linear", "mixed"] | None, _MEMBERS] = None,
+    no_rows: Annotated[bool, _NO_ROWS] = False,
     time_limit: Annotated[float | None, _TIME_LIMIT] = None,
     fuser: Annotated[str | None, _FUSER] = None,
     max_features: options.MaxFeatures = None,
@@ -89,6 +95,7 @@ def fit(
     time: options.Time = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    gap: options.Gap = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
     engine: Annotated[Literal["plain", "dask"], _ENGINE] = "plain",
@@ -112,6 +119,7 @@ def fit(
     from covey.cli._problem import read_problem
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
+    from covey.fusers._dynamic import METHODS
     from covey.tables._known_columns import table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
@@ -132,6 +140,12 @@ def fit(
             f"--{given[0].replace('_', '-')}: it is for flocks, and --linear takes none; leave "
             "one of them out."
         )
+    mixed = members == "mixed" or (members is None and effort == "best")
+    if no_rows and (mixed or fuser in METHODS):
+        raise CommandError(
+            "--no-rows: kernel machines, neighbors and dynamic selection predict by rows; give "
+            "--members linear, and another --fuser."
+        )
     decision = decide.decision_wanted(threshold, find, costs, label)
     if decision and (linear or engine == "dask"):
         raise CommandError(
@@ -147,7 +161,7 @@ def fit(
         check_reporting()
     started = clock.perf_counter()
     how_to_search = dict[str, Any](effort=effort, fuser=fuser, seed=seed)
-    reading = dict[str, Any](group=group, time=time, drop=drop, keep=keep, task=task)
+    reading = dict[str, Any](group=group, time=time, drop=drop, keep=keep, gap=gap, task=task)
     if engine == "dask":
         if linear or simple:
             raise CommandError(
@@ -208,8 +222,10 @@ def fit(
         remarks=problem.guards,
         health=problem.health,
     )
+    for remark in evaluation.remarks:
+        console.note(remark.sentence)
     keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
-    save_model(found.model, model, problem.table)
+    save_model(found.model, model, problem.table, keeps_rows=not no_rows)
     for file in files:
         Path(file).unlink(missing_ok=True)
     report = None if found.held_out is None else report

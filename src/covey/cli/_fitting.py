@@ -14,7 +14,6 @@ import pandas as pd
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem
 from covey.tables import TablePreparation
-from covey.tables._known_columns import with_floats
 
 # Folds of a search by groups are stratified up to so many groups; beyond, that takes too long.
 _MOST_GROUPS_TO_STRATIFY = 4_000
@@ -115,7 +114,7 @@ class PreparedRows:
 
     def __init__(self, problem: Problem, rows: np.ndarray, seed: int = 0):
         self.problem, self.rows, self.seed = problem, rows, seed
-        self.table = with_floats(problem.take(rows), problem.kinds, problem.formats)
+        self.table = problem.take(rows)
 
     @cached_property
     def prepared(self) -> tuple[TablePreparation, pd.DataFrame]:
@@ -130,6 +129,7 @@ class PreparedRows:
         """
         from sklearn.base import clone
         from sklearn.pipeline import Pipeline
+        from sklearn.utils import get_tags
 
         from covey.members._base_flock import Flock
 
@@ -150,7 +150,10 @@ class PreparedRows:
             estimator.set_params(checkpoint=checkpoint)
         y, model = problem.y[self.rows], estimator
         if isinstance(estimator, Flock):
-            estimator.set_params(categorical_features=problem.kinds).fit(self.table, y)
+            estimator.set_params(categorical_features=problem.kinds, gaps=problem.gaps or None)
+            estimator.fit(self.table, y)
+        elif get_tags(estimator).no_validation:  # it reads no column
+            estimator.fit(self.table, y)
         else:
             preparation, numbers = self.prepared
             model = Pipeline([("table", preparation), ("model", estimator.fit(numbers, y))])

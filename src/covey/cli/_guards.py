@@ -124,7 +124,7 @@ def leaks(problem: Problem) -> Iterator[Remark]:
     for name, kind in problem.kinds.items() if guess else ():
         if kind not in ("number", "text"):
             continue
-        values = as_kind(problem.table[name].iloc[rows], kind, problem.formats.get(name))
+        values = as_kind(problem.table[name].iloc[rows], kind)
         predicted, truth = _by_itself(values, kind, target, half, regression), target[half:]
         # Beyond all that was seen, a column by itself tells nothing.
         left = np.nanmean((predicted - truth) ** 2 if regression else predicted != truth)
@@ -236,7 +236,7 @@ def repeated_subjects(problem: Problem) -> Subjects | None:
     codes: dict[str, np.ndarray] = {}  # of columns whose values repeat; gaps are a value
     for name, kind in problem.kinds.items():
         if kind in ("number", "text"):
-            values = as_kind(problem.table[name], kind, problem.formats.get(name))
+            values = as_kind(problem.table[name], kind)
             code = pd.factorize(values, use_na_sentinel=False)[0]
             if 1 < code.max() + 1 <= len(code) / _FEWEST_ROWS_EACH:
                 codes[name] = code

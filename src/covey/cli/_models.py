@@ -18,8 +18,8 @@ from covey.cli._text_tables import Note, ignored
 from covey.cli._writing import writing
 from covey.evaluation import Evaluation
 from covey.evaluation._held_out import HeldOut
-from covey.tables._encoders import Categories
-from covey.tables._kinds import as_kind, listed, not_numbers
+from covey.tables._encoders import Text
+from covey.tables._kinds import listed
 from covey.tables._known_columns import encoders_of, formats_of, kinds_of, table_for
 
 # The most rows of which it is kept that the model was fitted on them.
@@ -48,16 +48,17 @@ def keep_evaluation(
     model.seen_ = np.unique(row_hashes(rows.head(_MOST_ROWS_REMEMBERED), kinds_of(model)))
 
 
-def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
+def save_model(model: Any, path: str, rows: pd.DataFrame, keeps_rows: bool = True) -> None:
     """Save a model, once a draft of the file was loaded and predicts what the model does.
 
-    The first of some rows is predicted by both. Whatever fails, a file that was there stays.
+    The first of some rows is predicted by both. Whatever fails, a file that was there stays. The
+    file has rows of the training, unless it ``keeps_rows`` not.
     """
     from covey.persistence import ModelFileError, load, save
 
     try:
         with writing(path), replacing(path) as draft:
-            save(model, draft)
+            save(model, draft, rows=keeps_rows)
             again = load(draft)
             predicted, wanted = (predictions_of(one, rows.head(1)) for one in (again, model))
             if not np.array_equal(predicted, wanted):
@@ -153,34 +154,31 @@ class Notable:
     """Counts, over the pieces of a table, values that are strange to a model."""
 
     def __init__(self, model: Any):
-        self._model, self._formats = model, formats_of(model)
-        self._categories = {
-            name: encoder.known
-            for name, encoder in encoders_of(model).items()
-            if isinstance(encoder, Categories)
-        }
+        known = encoders_of(model).items()
+        self._model, self._encoders = model, {name: one for name, one in known if one is not None}
         self._ranges = {
             seen.name: (seen.values[0], seen.values[-1])
             for seen in model._seen_columns.columns
             if seen.kind == "number" and seen.values
         }
-        self._strange: dict[str, tuple[int, Any]] = {}
-        self._unseen: dict[str, tuple[int, Any]] = {}
+        self._unread: dict[str, tuple[int, int, Any]] = {}
         self._far: list[str] = []
         self._empty: list[int] = []
         self._n_rows = self._n_far = self._n_empty = 0
 
     def count(self, piece: pd.DataFrame) -> None:
         """Look at the next rows: for what is no number, far outside, not seen, or empty."""
-        plain = set(piece.select_dtypes("number").columns)
-        for name in sorted(number_columns(self._model)):
-            values = as_kind(piece[name], "number", self._formats.get(name))
-            if name not in plain:
-                lost = piece[name].notna() & values.isna()
-                self._add(self._strange, name, piece[name][lost])
+        for name, encoder in self._encoders.items():
+            if isinstance(encoder, Text):
+                continue
+            values = encoder.present(piece[name])
+            read = encoder.numbers(values)
+            count, total, example = self._unread.get(name, (0, 0, None))
+            more, among, other = encoder.unread(values, read)
+            self._unread[name] = count + more, total + among, other if example is None else example
             # Beyond the range that the model has seen by more than its width.
             low, high = self._ranges.get(name, (np.nan, np.nan))
-            width, numbers = high - low or max(1.0, abs(high)), values.to_numpy()
+            width, numbers = high - low or max(1.0, abs(high)), read[:, 0]
             far = np.flatnonzero((numbers < low - width) | (numbers > high + width))
             self._n_far += len(far)
             self._far += [
@@ -188,9 +186,6 @@ class Notable:
                 f"what the model has seen ({low:g} to {high:g})"
                 for row in far[: max(0, _MOST_NAMED - len(self._far))]
             ]
-        for name, categories in self._categories.items():
-            values = as_kind(piece[name], "text")
-            self._add(self._unseen, name, values[values.notna() & ~values.isin(categories)])
         gaps = piece[self._model.feature_names_in_.tolist()].isna().to_numpy()
         empty = np.flatnonzero(gaps.all(axis=1)) + self._n_rows + 1
         self._n_empty += len(empty)
@@ -199,13 +194,9 @@ class Notable:
 
     def sentences(self) -> Iterator[str]:
         """Return what was found, for the user."""
-        for name, (count, example) in self._strange.items():
-            yield f"{not_numbers(count, self._n_rows, name, [example])}."
-        for name, (count, example) in self._unseen.items():
-            yield (
-                f"{name}: {count:,} of {self._n_rows:,} rows have a category that the model has "
-                f"not seen ({example!r})."
-            )
+        for name, (count, total, example) in self._unread.items():
+            if count:
+                yield self._encoders[name].told(name, count, total, example)
         left = self._n_far - len(self._far)
         if left:
             self._far[-1] += f"; so are {left:,} more values"
@@ -218,9 +209,3 @@ class Notable:
                 f"{'has' if one else 'have'} no value in any column that the model needs; what is "
                 "predicted is for a typical row."
             )
-
-    @staticmethod
-    def _add(counts: dict[str, tuple[int, Any]], name: str, found: pd.Series) -> None:
-        if len(found):
-            count, example = counts.get(name, (0, found.iloc[0]))
-            counts[name] = (count + len(found), example)

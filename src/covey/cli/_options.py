@@ -51,6 +51,11 @@ Time = Annotated[str | None, _TIME]
 Drop = Annotated[list[str] | None, option("Leave a column out; repeatable.", metavar="COLUMN")]
 _KEEP = option("Use a column even if it looks like an id; repeatable.", metavar="COLUMN")
 Keep = Annotated[list[str] | None, _KEEP]
+_GAP = option(
+    "Values of a column that stand for a gap, as age=96,98 or job=unknown; repeatable.",
+    metavar="COLUMN=VALUE",
+)
+Gap = Annotated[list[str] | None, _GAP]
 _TASK = option("The kind of target; by default inferred from its values.")
 Task = Annotated[Literal["auto", "classes", "numbers"], _TASK]
 Seed = Annotated[int, option("The same seed gives the same result.", min=0, max=2**32 - 1)]

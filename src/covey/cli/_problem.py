@@ -50,6 +50,7 @@ class Problem:
     guards: list[Remark] = field(default_factory=list)  # what may mislead
     copies: bool = False  # whether the groups are rows that repeat each other
     formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
+    gaps: dict[str, list[str]] = field(default_factory=dict)  # values that stand for gaps
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
 
     @property
@@ -58,9 +59,10 @@ class Problem:
         return {column.name: column.kind for column in self.columns if not column.drop}
 
     def take(self, rows: np.ndarray) -> pd.DataFrame:
-        """Some rows of the table; all of them without a copy."""
+        """Some rows of the columns in use; all of them without a copy."""
         every = len(rows) == len(self.y) and np.array_equal(rows, np.arange(len(rows)))
-        return self.table if every else self.table.iloc[rows]
+        table = self.table[list(self.kinds)]
+        return table if every else table.iloc[rows]
 
     @property
     def numbers(self) -> np.ndarray:
@@ -114,19 +116,21 @@ def read_problem(
     time: str | None = None,
     drop: Collection[str] | None = None,
     keep: Collection[str] | None = None,
+    gap: Collection[str] | None = None,
     task: str = "auto",
     table: pd.DataFrame | None = None,
 ) -> Problem:
     """Read a table (or take one that is read) and find what a user would want to know of it."""
     if group and time:
         raise CommandError("give --group or --time, not both: rows are held out by one of them.")
+    gaps = declared_gaps(gap)
     if table is None:
-        table = read_table(path, labels=[target], note=console.note)
+        table = read_table(path, labels=[target], gaps=gaps, note=console.note)
     else:
         table = table.reset_index(drop=True)
     formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
     grouped = group_columns(table, group)
-    check_columns(table, target, drop=drop, keep=keep, group=grouped, time=time)
+    check_columns(table, target, drop=drop, keep=keep, gap=gaps, group=grouped, time=time)
     table = rows_with(table, target, "target", console)
     if time:
         table = rows_with(table, time, "time", console)
@@ -166,6 +170,9 @@ def read_problem(
     problem.columns = look(rest, keep or [], text)
     written = {column.name: column.form for column in problem.columns if column.form}
     problem.formats = {**formats, **written}
+    for name, kind in problem.kinds.items():
+        if kind == "number":
+            rest[name] = as_kind(rest[name], kind, problem.formats.get(name))
     if time:
         _learn_seasons_only(problem, table, time, dated, console)
     useless = set(text_without_use(problem)).difference(keep or [])
@@ -184,6 +191,7 @@ def read_problem(
             "no column is left to learn from: each is constant, empty or names the rows "
             "(--keep uses one all the same)."
         )
+    problem.gaps = {name: values for name, values in gaps.items() if name in problem.kinds}
     _check_lengths(problem)
     if not group and not time:
         _keep_copies_together(problem)
@@ -286,6 +294,20 @@ def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
         hashes *= np.uint64(factor)
         factor += 82_520 + 2 * (len(kinds) - place)
     return hashes + np.uint64(97_531)
+
+
+def declared_gaps(given: Collection[str] | None) -> dict[str, list[str]]:
+    """The values of each column that stand for gaps, as --gap names them."""
+    found: dict[str, list[str]] = {}
+    for one in given or ():
+        name, _, values = one.rpartition("=")
+        words = [word.strip() for word in values.split(",") if word.strip()]
+        if not (name and words):
+            raise CommandError(
+                f"--gap: {one!r} names no column and value; give it as age=96,98 or job=unknown."
+            )
+        found.setdefault(name, []).extend(words)
+    return found
 
 
 def rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> pd.DataFrame:

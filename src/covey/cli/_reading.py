@@ -13,6 +13,7 @@ from pyarrow import compute, types
 from covey.cli._console import CommandError
 from covey.cli._sources import Rows, batches, called, joined, parquet_columns
 from covey.cli._text_tables import Note, ignored
+from covey.tables._categories import numbers_among
 from covey.tables._kinds import kind_of_text, too_large_of
 from covey.tables._numbers import NumberFormat, as_numbers, read_numbers
 
@@ -32,6 +33,7 @@ def read_table(
     labels: Collection[str] = (),
     text: Collection[str] = (),
     formats: Mapping[str, NumberFormat] | None = None,
+    gaps: Mapping[str, Sequence[str]] | None = None,
     note: Note = ignored,
     rows: Iterable[Rows] | None = None,
 ) -> pd.DataFrame:
@@ -43,10 +45,11 @@ def read_table(
     be called None or NA: unless all else in them are numbers, only an empty cell (or NaN) is a
     gap. Columns of ``text`` stay as they are written. ``formats`` are how columns of numbers are
     known to be written; in others it has to be clear, and ``attrs["formats"]`` has them all.
+    ``gaps`` are values of columns that stand for gaps, with a note where one does not occur.
     ``attrs["text"]`` are columns of numbers that may be read in two ways, and stay text. ``rows``
     are some that were read already.
     """
-    made = _Made(numbers, labels, text, dict(formats or {}), note)
+    made = _Made(numbers, labels, text, dict(formats or {}), gaps or {}, note)
     with parquet_columns(path if rows is None else "-") as file:
         if file is not None:
             # One after another, since there may be no room for two tables.
@@ -141,6 +144,7 @@ class _Made:
     labels: Collection[str]
     text: Collection[str]
     formats: dict[str, NumberFormat]
+    gaps: Mapping[str, Sequence[str]]
     note: Note
     marks: set[str] = field(default_factory=set)  # decimal marks that the table surely has
     unclear: dict[str, Any] = field(default_factory=dict)  # text that may be numbers, by column
@@ -155,6 +159,7 @@ class _Made:
         for name, column in columns:
             known = self.numbers is not None and name in self.numbers
             column = _single(column, known, name in self.text)
+            column, declared = _without(column, self.gaps.get(name, ()))
             if _is_text(column.type) and name not in self.text:
                 if words:
                     column = with_gaps(name, column, name in self.labels, self.note)
@@ -162,6 +167,9 @@ class _Made:
                     column = _known_numbers(name, column, self.formats, {}, decimal)
                 elif self.numbers is None:
                     column = self._as_found(name, column, decimal)
+            column, absent = _without(column, declared)
+            for word in absent:
+                self.note(f"--gap: {name} never is {word!r} here; in new rows it will be a gap.")
             # A copy, so that Arrow's memory serves the next column.
             found[name] = column.to_pandas().copy()
             del column
@@ -258,6 +266,25 @@ def with_gaps(name: str, column: Any, labels: bool = False, note: Note = ignored
             )
         gaps = compute.is_in(column, value_set=pa.array(SURELY_MISSING, column.type))
     return compute.if_else(gaps, pa.scalar(None, column.type), column)
+
+
+def _without(column: Any, gaps: Sequence[str]) -> tuple[Any, list[str]]:
+    """Return a column of Arrow without some values, and those of them that it does not have."""
+    text = _is_text(column.type)
+    if not (text or types.is_floating(column.type) or types.is_integer(column.type)):
+        return column, []  # the model itself knows gaps among moments
+    absent = []
+    for gap in gaps:
+        value = [gap] if text else numbers_among([gap])
+        found = (
+            compute.utf8_trim_whitespace(column) if text else column.cast(pa.float64(), safe=False)
+        )
+        is_gap = compute.is_in(found, value_set=pa.array(value, found.type))
+        if compute.any(is_gap).as_py():
+            column = compute.if_else(is_gap, pa.scalar(None, column.type), column)
+        else:
+            absent.append(gap)
+    return column, absent
 
 
 def _is_long(column: Any) -> bool:

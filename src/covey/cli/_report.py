@@ -68,19 +68,19 @@ def report(
         check_column(frame, name, "--id")
     models.check_needed(fitted, frame.columns, table)
     frame, truth = _known_rows(frame, target, classes, console)
-    caution = None
+    # What is said is about the columns of this table that the model reads.
+    caution, rows = None, table_for(fitted, frame)
     if hasattr(fitted, "seen_"):
-        hashes = row_hashes(frame, kinds_of(fitted))
+        hashes = row_hashes(rows, kinds_of(fitted))
         again = int(np.isin(hashes, fitted.seen_).sum())
         if again:
-            rows = f"{again:,} of these {len(frame):,} rows were fitted on"
-            console.note(f"{rows}: the report flatters.")
-            caution = f"{rows}: on new ones the model is less right than it looks here."
+            known_rows = f"{again:,} of these {len(frame):,} rows were fitted on"
+            console.note(f"{known_rows}: the report flatters.")
+            caution = f"{known_rows}: on new ones the model is less right than it looks here."
     promised = None if known is None else known.own
     evaluation = evaluate(
         fitted,
-        # What is said is about the columns of this table that the model reads.
-        table_for(fitted, frame),
+        rows,
         truth,
         target=target,
         n_rows=0 if known is None else known.n_rows,

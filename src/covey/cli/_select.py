@@ -26,6 +26,7 @@ def select(
     resamples: Annotated[int, _RESAMPLES] = 30,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    gap: options.Gap = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -42,7 +43,7 @@ def select(
     # Nothing is held out here.
     console = Console(quiet, as_json, lacks=("--time", "--group"))
     table = options.part_of(table, sheet)
-    problem = read_problem(table, target, console, drop=drop, keep=keep, task=task)
+    problem = read_problem(table, target, console, drop=drop, keep=keep, gap=gap, task=task)
     with console.progress(None, "growing members"):
         found = selected_columns(
             problem, n_pairs=pairs, n_resamples=resamples, seed=seed, level=level

@@ -425,6 +425,8 @@ def check_possible(estimator: Any, groups: Any) -> None:
     ):
         what = f"categorical_features={estimator.categorical_features!r}"
         instead = "encode them as numbers, or "
+    elif estimator.gaps:
+        what, instead = "gaps", "replace these values by others, or "
     elif estimator.device is not None:
         raise ValueError(
             f"device={estimator.device!r} is one that has all rows, but these lie in blocks; use "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from covey.evaluation._record import Column, Effect, Part, Remark
 from covey.inspection import column_effect, column_importance
 from covey.inspection._effects import ColumnEffect, _as_days
 from covey.inspection._importance import Importance
-from covey.tables._kinds import as_frame, as_kind, kind_of, look
+from covey.tables._kinds import as_frame, as_kind, kind_of, look, without_point
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,13 +125,10 @@ def importance_of(model: Any, table: Table, held_out: HeldOut | None) -> Importa
 
 
 def _code_remark(name: str, codes: Sequence[float]) -> Remark:
-    shown, one = listed(map(cell, codes)), len(codes) == 1
-    return Remark(
-        "codes",
-        name,
-        f"{name}: {shown} {'is' if one else 'are'} far from the rest and may stand for a gap; if "
-        f"{'it does' if one else 'they do'}, leave such cells empty.",
-    )
+    shown, are = listed(map(cell, codes)), "is" if len(codes) == 1 else "are"
+    given = quote(f"{name}={','.join(str(without_point(code)) for code in codes)}")
+    said = f"{shown} {are} far from the rest and may stand for a gap: then give --gap {given}."
+    return Remark("codes", name, f"{name}: {said}")
 
 
 def _health(table: Table) -> list[dict[str, Any]]:

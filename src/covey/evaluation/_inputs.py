@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from covey._blocks import frame_of_arrow
 from covey._number_words import named
 from covey._plain_words import plain_words
+from covey.inspection._mixing_rows import user_table
 
 # How many unknown labels or missing columns a sentence names.
 _MOST_NAMED = 3
@@ -48,6 +49,7 @@ def check_inputs(model: Any, X: Any, y: Any) -> Inputs:
             "the model with a fuser that can predict."
         )
     X, n_rows = _checked_rows(model, X)
+    X = user_table(model, X) if hasattr(X, "columns") else X
     classes = None if is_regressor(model) else np.asarray(model.classes_)
     y = None if y is None else _checked_y(y, n_rows, classes)
     seen = X

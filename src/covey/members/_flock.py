@@ -109,6 +109,9 @@ default="from_dtype"
         to "number", "text", "date" or "season" (of a date what comes again in later years): these
         columns only. A sequence of names or numbers, or a mask: these are categories, and all
         others numbers. None: all are numbers. See Notes.
+    gaps : mapping from columns to values, optional
+        Values that stand for gaps, such as ``{"age": [96, 98], "job": "unknown"}``: in these
+        columns they are taken as NaN or None, in all rows that the flock is given.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     scoring : str, callable or None, default=None
@@ -316,6 +319,7 @@ default="from_dtype"
         feature_groups: Any = None,
         always_keep: Any = None,
         categorical_features: Any = "from_dtype",
+        gaps: Mapping[Any, Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         scoring: Any = None,
         time_limit: float | None = None,
@@ -400,7 +404,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         six times the penalty.
     cv : int, splitter or iterable, default=5
         As for `FlockClassifier`, without strata.
-    feature_groups, always_keep, categorical_features, scoring, time_limit
+    feature_groups, always_keep, categorical_features, gaps, scoring, time_limit
         As for `FlockClassifier`; without ``scoring`` members are weighted by the ``loss``.
     n_jobs, random_state, checkpoint, device, verbose
         As for `FlockClassifier`.
@@ -497,6 +501,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         feature_groups: Any = None,
         always_keep: Any = None,
         categorical_features: Any = "from_dtype",
+        gaps: Mapping[Any, Any] | None = None,
         scoring: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,

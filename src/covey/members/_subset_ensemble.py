@@ -85,7 +85,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
         "adaboost": a member makes the rows that it gets wrong ``(C - 1) (1 - e) / e`` times as
         heavy, e being its weighted error. None: all rows keep their weights. By default as in
         the paper.
-    feature_groups, always_keep, categorical_features
+    feature_groups, always_keep, categorical_features, gaps
         As for `FlockClassifier`, and so are gaps and categories.
     fit_intercept : bool, default=True
         Whether each class has an intercept. It is never masked. Without one, features are
@@ -193,6 +193,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
         feature_groups: Any = None,
         always_keep: Any = None,
         categorical_features: Any = "from_dtype",
+        gaps: Mapping[Any, Any] | None = None,
         fit_intercept: bool = True,
         scale_features: bool = True,
         fuser: str | Fuser = "product",
@@ -321,7 +322,7 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
         The initial temperature of "metropolis"; None is 0.01.
     subset_penalty : float, default=0.0
         What a feature must earn to stay in a subset, in weighted loss of standardized y.
-    feature_groups, always_keep, categorical_features, select_size
+    feature_groups, always_keep, categorical_features, gaps, select_size
         As for `SubsetEnsembleClassifier`.
     validation_fraction, warm_start, n_jobs
         As for `SubsetEnsembleClassifier`.
@@ -395,6 +396,7 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
         feature_groups: Any = None,
         always_keep: Any = None,
         categorical_features: Any = "from_dtype",
+        gaps: Mapping[Any, Any] | None = None,
         fuser: str | Fuser = "mean",
         select_size: str | None = None,
         validation_fraction: float = 0.1,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import onnx
-from covey.tables._categories import UNSEEN
+from covey.tables._categories import UNSEEN, numbers_among
 from covey.tables._known_columns import encoders_of
 from covey.tables._preparation import Preparation
 
@@ -50,6 +51,10 @@ def prepared(graph: Graph, preparation: Preparation) -> str:
         of_numbers = preparation.feature_of[preparation.numbers]
         numbers = graph.node("Gather", graph.rows, of_numbers, axis=1)
         gaps = graph.node("IsNaN", numbers)
+        # The first value of each column that stands for a gap, then the second, ...
+        declared = [numbers_among(_gaps_of(preparation, feature)) for feature in of_numbers]
+        for values in zip_longest(*declared, fillvalue=np.nan):
+            gaps = graph.node("Or", gaps, graph.node("Equal", numbers, np.array(values)))
         made.append(graph.node("Where", gaps, preparation.fill, numbers))
         if len(preparation.marked):
             places = np.searchsorted(preparation.numbers, preparation.marked)
@@ -64,6 +69,11 @@ def prepared(graph: Graph, preparation: Preparation) -> str:
         codes = graph.node("Where", gap, np.full(1, len(table) - 2.0), codes)
         made.append(graph.node("Gather", table, graph.whole(codes), axis=0))
     return made[0] if len(made) == 1 else graph.node("Concat", *made, axis=1)
+
+
+def _gaps_of(preparation: Preparation, feature: int) -> tuple[str, ...]:
+    encoder = None if preparation.reading is None else preparation.reading.encoders[feature]
+    return () if encoder is None else encoder.gaps
 
 
 # -- columns of a table -------------------------------------------------------------------------
@@ -103,7 +113,8 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
         fill = model.model_.table.filling
     for position, name in enumerate(names):
         own = f"coded/{position}"
-        if encoders[position] is None:  # nobody looks at it
+        encoder = encoders[position]
+        if encoder is None:  # nobody looks at it
             made.append("")
             continue
         kind = onnx.TensorProto.STRING if position in words else number
@@ -116,8 +127,9 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
             continue
         known = list(words[position])
         codes = [float(code) for code in range(len(known))]
-        if "" not in known:  # a gap, unless it is a category
-            known, codes = [*known, ""], [*codes, _GAP]
+        # What is empty or declared is a gap, unless it is a category.
+        gaps = [gap for gap in ("", *encoder.gaps) if gap not in known]
+        known, codes = [*known, *gaps], [*codes, *[_GAP] * len(gaps)]
         code = add(
             "LabelEncoder",
             [name],

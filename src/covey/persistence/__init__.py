@@ -45,11 +45,14 @@ from covey.persistence._writer import Writer
 
 __all__ = ["ModelFileError", "load", "save", "trusted_types"]
 
-# The format of the files that `save` writes; `load` reads it and all earlier ones.
-FORMAT = 1
+# The format of the files that `save` writes, and the only one that `load` reads: whoever adds or
+# removes a stored field raises it, once for each version.
+FORMAT = 2
 
 
-def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False) -> None:
+def save(
+    estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False, rows: bool = True
+) -> None:
     """Save a model to a file that `covey.load` reads without running anything.
 
     The file appears completely or not at all: it is written under another name in the same folder,
@@ -72,6 +75,11 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
         Whether to save a model of any other class too, in the format of skops (which must be
         installed). `covey.load` reads such a file only with ``trusted=[...]``, since it can run
         code.
+    rows : bool, default=True
+        Whether to save up to 100 rows of the training, with which explanations compare a row.
+        Without them it is compared with the typical row, which has the typical value of each
+        column. Models that predict by rows (neighbors, kernel machines, dynamic selection) are
+        then refused.
 
     Examples
     --------
@@ -87,6 +95,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
     >>> bool((again.predict_proba(X) == flock.predict_proba(X)).all())
     True
     """
+    if trusted and not rows:
+        raise ValueError("rows=False is not for trusted=True, which keeps all that a model has.")
     path = Path(path)
     name = type(estimator).__name__
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
@@ -96,7 +106,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
     if path.exists() and not path.is_file():
         raise ModelFileError(f"{path} is a folder, a pipe or a device; name an ordinary file.")
     try:
-        data = _dumps(estimator)
+        data = _dumps(estimator, rows)
         # What does not come back is better known now.
         _read(io.BytesIO(data), len(data), max_size=len(data) << 20)
     except NotCoveredError as error:
@@ -118,8 +128,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
     write_file(path, data)
 
 
-def _dumps(estimator):
-    out = Writer(write_model, writer_by_hand)
+def _dumps(estimator, rows):
+    out = Writer(write_model, writer_by_hand, rows)
     document = {
         "format": FORMAT,
         "covey": covey.__version__,
@@ -138,8 +148,8 @@ def load(
 ) -> Any:
     """Load a model that `covey.save` has written. Nothing in the file is run.
 
-    A file that is damaged, was tampered with, or was written before this version of the format is
-    refused, by the name of the part that is wrong.
+    A file that is damaged or was tampered with is refused by the name of the part that is wrong,
+    and one in the format of another version of covey by that version.
 
     Parameters
     ----------
@@ -213,8 +223,9 @@ def _read(
 
 def _check_format(node):
     found, version = node.whole("format", 1), node.text("covey")
-    if found > FORMAT:
+    if found != FORMAT:
+        advice = "update covey" if found > FORMAT else "fit the model again, and save it"
         raise ModelFileError(
-            f"it has format {found}, written by covey {version[:20]}, and this covey "
-            f"{covey.__version__} reads formats up to {FORMAT}; update covey."
+            f"it was written by another version of covey ({version[:20]}), in format {found}, and "
+            f"this one ({covey.__version__}) reads format {FORMAT}; {advice}."
         )

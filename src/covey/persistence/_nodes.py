@@ -296,11 +296,7 @@ class Node:
         return self._source.read_model(self)
 
     def models(
-        self,
-        name: str,
-        length: int | None = None,
-        missing: bool = False,
-        read: Callable[[Node], Any] | None = None,
+        self, name: str, length: int | None = None, missing: bool = False, read: Any = None
     ) -> list[Any]:
         """A list of models, None in the place of one that may be missing."""
         read = read or Node.whole_model

@@ -14,7 +14,7 @@ from covey._state import StateError
 from covey.evaluation import Evaluation
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._nodes import Node
-from covey.persistence._refusals import NotCoveredError
+from covey.persistence._refusals import ModelFileError, NotCoveredError
 from covey.persistence._writer import Writer
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
@@ -52,6 +52,8 @@ HOMES = {
     for module, names in homes.items()
     for name in names.split()
 }
+# Those that predict by rows of the training.
+_OF_ROWS = {"DynamicSelection", "KNeighborsClassifier", "KNeighborsRegressor", "SVC", "SVR"}
 # Classes within models whose functions are written by hand.
 _BY_HAND = {
     "Preparation": "_preparations",
@@ -88,11 +90,13 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     name = type(model).__name__
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
+    if name in _OF_ROWS and not out.keeps_rows:
+        raise ModelFileError(f"A {name} predicts by rows of its training; save it with rows=True.")
     written = {"kind": name, **format_of(name).write(model, out)}
     # What the command line keeps with a model: how good it is, and hashes of its rows.
     if "evaluation_" in vars(model):
         written["evaluation"] = vars(model)["evaluation_"].to_json()
-    if "seen_" in vars(model):
+    if "seen_" in vars(model) and out.keeps_rows:
         written["rows"] = out.array(vars(model)["seen_"], "unsigned")
     return written
 

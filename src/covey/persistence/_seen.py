@@ -37,7 +37,7 @@ def write(seen: SeenColumns, out: Writer) -> dict[str, Any]:
 
 def _written_rows(seen: SeenColumns, out: Writer) -> dict[str, Any]:
     """The rows that are kept, by column: numbers (n_numbers, n_kept), and lists of others."""
-    if not seen.kept:
+    if not (seen.kept and out.keeps_rows):
         return {}
     kept = list(zip((column.kind == "number" for column in seen.columns), seen.kept, strict=True))
     numbers = [values for is_number, values in kept if is_number]

@@ -25,15 +25,18 @@ _DEEPEST_VALUE = 6
 class Writer:
     """Collects the arrays of a file while its document is made.
 
-    ``write_model(model, writer)`` is the function that writes models of all kinds.
+    ``write_model(model, writer)`` is the function that writes models of all kinds. ``keeps_rows``
+    says whether rows of the training may be written.
     """
 
     def __init__(
         self,
         write_model: Callable[[Any, Writer], dict[str, Any]],
         by_hand: Callable[[type], Any],
+        keeps_rows: bool = True,
     ) -> None:
         self.arrays: list[np.ndarray] = []
+        self.keeps_rows = keeps_rows
         self._write_model = write_model
         self._by_hand = by_hand
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_array
 
 from covey.tables._columns import Names, column_positions
 from covey.tables._kinds import without_point
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The code of a category that nobody has seen; that of a gap is NaN.
 UNSEEN = -1.0
@@ -40,6 +43,13 @@ def column_of(X: Any, position: int) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[:, position]
     return X.to_series(position) if is_table_of_columns(X) else X[:, position]
+
+
+def as_series(values: Any) -> pd.Series:
+    """A column as one of pandas."""
+    import pandas as pd
+
+    return values.to_pandas() if hasattr(values, "to_pandas") else pd.Series(values)
 
 
 def is_from_dtype(wanted: Any) -> bool:
@@ -85,7 +95,72 @@ def _is_gap(value: Any) -> bool:
 
 def words_of(values: Any) -> list[str | None]:
     """The values of a column as text, None for gaps; 1.0 is the category 1."""
-    return [None if _is_gap(value) else str(without_point(value)) for value in _listed(values)]
+    # Most are text already.
+    return [
+        value if type(value) is str else None if _is_gap(value) else str(without_point(value))
+        for value in _listed(values)
+    ]
+
+
+def declared_gaps(gaps: Any, X: Any) -> dict[int, tuple[str, ...]]:
+    """The values that a user declares to be gaps, as text, by the positions of their columns."""
+    if gaps is None:
+        return {}
+    if not isinstance(gaps, Mapping):
+        raise TypeError(
+            "gaps must be a mapping from columns to the values in them that stand for gaps, such "
+            f"as {{'age': [96, 98]}}, got {gaps!r}."
+        )
+    if gaps and hasattr(X, "tocsr"):
+        raise ValueError("gaps names columns of a sparse X; give X as a data frame or an array.")
+    names = [str(name) for name in X.columns] if is_table_of_columns(X) else None
+    found = {}
+    for column, values in gaps.items():
+        (place,) = column_positions([column], "gaps", X.shape[1], names)
+        values = [values] if isinstance(values, str) or not hasattr(values, "__iter__") else values
+        found[place] = tuple(dict.fromkeys(map(_gap_word, values)))
+    return found
+
+
+def _gap_word(value: Any) -> str:
+    # A moment at midnight is written as its day.
+    return str(without_point(value)).strip().removesuffix(" 00:00:00")
+
+
+def numbers_among(words: Sequence[str]) -> list[float]:
+    """Those of some words that are numbers."""
+    found = []
+    for word in words:
+        with suppress(ValueError):
+            found.append(float(word))
+    return found
+
+
+def without_gaps(values: Any, gaps: Sequence[str]) -> Any:
+    """A column with None, NaN or NaT in place of some values, which are given as text."""
+    if not gaps:
+        return values
+    from pandas.api import types
+
+    values = as_series(values)
+    if types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype):
+        return values.mask(values.isin(numbers_among(gaps)))
+    return values.mask(np.isin([_gap_word(value) for value in values], gaps))
+
+
+def table_without_gaps(X: Any, gaps: Mapping[int, Sequence[str]]) -> Any:
+    """A data frame or array with gaps in place of some values of columns."""
+    if not gaps:
+        return X
+    if not is_table_of_columns(X):
+        made = np.array(X, dtype=object)
+        for place, words in gaps.items():
+            made[:, place] = without_gaps(made[:, place], words)
+        return made
+    made = X.to_pandas() if hasattr(X, "to_pandas") else X.copy(deep=False)
+    for place, words in gaps.items():
+        made.isetitem(place, without_gaps(made.iloc[:, place], words))
+    return made
 
 
 def category_words(values: Any) -> list[str | None]:
@@ -96,7 +171,7 @@ def category_words(values: Any) -> list[str | None]:
 def places(words: Sequence[str | None], known: Sequence[str | None]) -> np.ndarray:
     """The position of each word among those that are known, -1 if it is not."""
     position = {word: place for place, word in enumerate(known)}
-    return np.fromiter((position.get(word, -1) for word in words), np.intp, len(words))
+    return np.array([position.get(word, -1) for word in words], dtype=np.intp)
 
 
 def _first_line(error: Exception) -> str:

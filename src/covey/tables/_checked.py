@@ -57,7 +57,8 @@ def checked_table(
         X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
     if reset:
         keep = _kept(estimator, X)
-        reading = learn_reading(X, wanted, keep=keep)
+        gaps = getattr(estimator, "gaps", None)
+        reading = learn_reading(X, wanted, keep=keep, gaps=gaps)
     else:
         reading = None if known is None else known.reading
     if reading is None:

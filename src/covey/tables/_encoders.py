@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,14 @@ import numpy as np
 
 from covey import _state as stored
 from covey._state import refuse
-from covey.tables._categories import category_words, places, words_of
+from covey.tables._categories import (
+    UNSEEN,
+    as_series,
+    category_words,
+    places,
+    without_gaps,
+    words_of,
+)
 from covey.tables._kinds import as_kind
 from covey.tables._numbers import NumberFormat
 
@@ -40,11 +47,62 @@ _ZONE = r"(?:Z|[+-]\d\d:?\d\d)\s*$"
 # In files: each of strptime's directives at most once, and anything between them.
 _DIRECTIVE, _DIRECTIVES, _LONGEST_FORMAT = re.compile("%(.?)"), "YymbBdjaAHIpMSfzZ", 60
 _LONGEST_GRAM = 20
+_LONGEST_GAP = 200
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True)
-class NumberColumn:
+class ColumnEncoder:
+    """Makes numbers of a column, in which some values may be declared to be gaps."""
+
+    gaps: Annotated[tuple[str, ...], stored.ListOf(stored.Text(_LONGEST_GAP), make=tuple)] = field(
+        default=(), kw_only=True
+    )
+
+    @property
+    def most_unread(self) -> float:
+        """A warning tells of a larger share of values that cannot be read."""
+        return 0.05
+
+    @property
+    def seen(self) -> str:
+        """How the values of the fit were written."""
+        return ""
+
+    def present(self, values: Any) -> Any:
+        """The column with None, NaN or NaT in place of the values that stand for gaps."""
+        return without_gaps(values, self.gaps)
+
+    def as_read(self, values: Any) -> Any:
+        """The column as explanations show it."""
+        return self.present(values)
+
+    def unread(self, values: Any, numbers: np.ndarray) -> tuple[int, int, Any]:
+        """How many values cannot be read, of how many, and one of them.
+
+        ``numbers`` are what `numbers` has made of the values.
+        """
+        lost = self._unread(values, numbers)
+        total = int(np.count_nonzero(lost | ~np.isnan(numbers[:, 0])))
+        example = as_series(values).iloc[int(lost.argmax())] if lost.any() else None
+        return int(lost.sum()), total, example
+
+    def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:
+        """Which values (n_rows,) are there and are no numbers."""
+        found = np.isnan(numbers[:, 0])
+        found[found] = [word is not None for word in category_words(as_series(values)[found])]
+        return found
+
+    def told(self, name: str, count: int, total: int, example: object) -> str:
+        """How many values of a column cannot be read, in a sentence."""
+        return (
+            f"{count:,} of {total:,} values of {name} are strange to the model "
+            f"({str(example)!r}; at the fit {self.seen}) and count as not known."
+        )
+
+
+@dataclass(frozen=True)
+class NumberColumn(ColumnEncoder):
     """A column of numbers as they are.
 
     Examples
@@ -58,8 +116,21 @@ class NumberColumn:
     # Whether they are text, or may be, and how they are written, if not as 1234.5.
     written: Annotated[bool, stored.Flag()] = False
     form: Annotated[NumberFormat | None, stored.Record(NumberFormat)] = None
+    # The share of values that could not be read at the fit.
+    odd: Annotated[float, stored.Number(0.0, 1.0)] = 0.0
 
     n_columns = 1
+
+    @property
+    def most_unread(self) -> float:
+        """A warning tells of more than twice the share of the fit."""
+        return max(super().most_unread, 2 * self.odd)
+
+    @property
+    def seen(self) -> str:
+        """How the numbers were written."""
+        form = NumberFormat() if self.form is None else self.form
+        return f"numbers such as 1234{form.decimal}5 {form.unit}".rstrip()
 
     def _restored(self) -> None:
         refuse("form", "is of numbers that are not written.", self.written or self.form is None)
@@ -68,13 +139,25 @@ class NumberColumn:
         """The one column by name."""
         return [column]
 
+    def present(self, values: Any) -> Any:
+        """The column without the numbers that stand for gaps, however they are written."""
+        if not self.gaps:
+            return values
+        numbers = as_kind(as_series(values), "number", self.form)
+        are_gaps = numbers.notna() & super().present(numbers).isna()
+        return super().present(values).mask(are_gaps)
+
+    def as_read(self, values: Any) -> Any:
+        """The numbers of the column."""
+        return as_kind(self.present(values), "number", self.form)
+
     def numbers(self, values: pd.Series) -> np.ndarray:
         """The column (n_rows, 1), NaN where there is no number."""
         return as_kind(values, "number", self.form).to_numpy(dtype=np.float64)[:, None]
 
 
 @dataclass(frozen=True)
-class Categories:
+class Categories(ColumnEncoder):
     """The codes of categories: their positions, NaN for gaps and -1 for what is not known.
 
     Examples
@@ -88,6 +171,11 @@ class Categories:
 
     n_columns = 1
 
+    @property
+    def most_unread(self) -> float:
+        """A few new ones are no surprise."""
+        return 0.5
+
     def names(self, column: str) -> list[str]:
         """The one column by name."""
         return [column]
@@ -100,9 +188,17 @@ class Categories:
         found = places(words, (*self.known, None)).astype(np.float64)
         return np.where(found == len(self.known), np.nan, found)[:, None]
 
+    def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:
+        return numbers[:, 0] == UNSEEN
+
+    @property
+    def seen(self) -> str:
+        """Some of the categories."""
+        return ", ".join(map(repr, self.known[:3])) + ", ..." * (len(self.known) > 3)
+
 
 @dataclass(frozen=True)
-class Text:
+class Text(ColumnEncoder):
     """The leading directions of the n-grams of text, weighted by how rare they are.
 
     Examples
@@ -158,9 +254,12 @@ class Text:
             made = counts @ self.directions.T
         return (made / self.scale).astype(np.float64)
 
+    def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:
+        return np.zeros(len(numbers), dtype=bool)
+
 
 @dataclass(frozen=True)
-class Dates:
+class Dates(ColumnEncoder):
     """The parts of a date, and the days since 1970.
 
     Examples
@@ -206,6 +305,12 @@ class Dates:
     def n_columns(self) -> int:
         """How many columns there are."""
         return len(self.parts)
+
+    @property
+    def seen(self) -> str:
+        """How the dates were written."""
+        form = "%Y-%m-%d" if self.format in (None, ISO) else self.format
+        return f"dates such as {datetime(2026, 1, 31, 14, 5).strftime(form)}"
 
     def names(self, column: str) -> list[str]:
         """The columns by name: ``when: year``, ``when: days``."""

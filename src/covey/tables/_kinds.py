@@ -295,7 +295,8 @@ def as_kind(values: pd.Series, kind: str, form: NumberFormat | None = None) -> p
     if types.is_datetime64_any_dtype(values.dtype):
         return values
     missing = values.isna().to_numpy()
-    if types.is_float_dtype(values.dtype) or values.dtype == object:
+    mixed = values.dtype == object and types.infer_dtype(values, skipna=True) != "string"
+    if types.is_float_dtype(values.dtype) or mixed:
         # A gap makes floats of whole numbers; 1.0 is the category 1 all the same.
         values = values.map(without_point)
     text = values.astype(str).to_numpy(dtype=object)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from covey.tables._columns import feature_names
 from covey.tables._encoders import Dates, Encoder, NumberColumn
-from covey.tables._kinds import as_frame, as_kind, listed
+from covey.tables._kinds import as_frame, listed
 from covey.tables._numbers import NumberFormat
 
 if TYPE_CHECKING:
@@ -24,14 +24,8 @@ def encoders_of(model: Any) -> dict[str, Encoder | None]:
 
 def kinds_of(model: Any) -> dict[str, str]:
     """The kinds of the columns of a fitted model: "number", "text" or "date"."""
-    return {
-        name: "number"
-        if isinstance(encoder, NumberColumn)
-        else "date"
-        if isinstance(encoder, Dates)
-        else "text"
-        for name, encoder in encoders_of(model).items()
-    }
+    kinds = {NumberColumn: "number", Dates: "date"}
+    return {name: kinds.get(type(one), "text") for name, one in encoders_of(model).items()}
 
 
 def formats_of(model: Any) -> dict[str, NumberFormat]:
@@ -48,12 +42,12 @@ def table_for(model: Any, X: Any) -> pd.DataFrame:
 
     What is no number in a column of numbers, or too large to compute with, is a gap.
     """
-    table, kinds = as_frame(X), kinds_of(model)
-    if hasattr(model, "feature_names_in_") or table.shape[1] != len(kinds):
-        return with_floats(table, kinds, formats_of(model))
+    table, encoders = as_frame(X), encoders_of(model)
+    if hasattr(model, "feature_names_in_") or table.shape[1] != len(encoders):
+        return as_read(table, encoders)
     # What has no names is known by its place.
-    table = with_floats(table.set_axis(list(kinds), axis=1), kinds, formats_of(model))
-    return table.set_axis(range(len(kinds)), axis=1)
+    table = as_read(table.set_axis(list(encoders), axis=1), encoders)
+    return table.set_axis(range(len(encoders)), axis=1)
 
 
 def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
@@ -63,15 +57,13 @@ def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
         raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
 
 
-def with_floats(
-    table: pd.DataFrame, kinds: Mapping[str, str], formats: Mapping[str, NumberFormat | None]
-) -> pd.DataFrame:
+def as_read(table: pd.DataFrame, encoders: Mapping[str, Encoder | None]) -> pd.DataFrame:
     """These columns of a table, those of numbers as floats; other values in there are gaps."""
-    check_has(table, kinds)
-    table, numbers = table[list(kinds)], {}
-    for name, kind in kinds.items():
+    check_has(table, encoders)
+    table, made = table[list(encoders)], {}
+    for name, encoder in encoders.items():
         values = table[name]
-        found = as_kind(values, "number", formats.get(name)) if kind == "number" else values
+        found = values if encoder is None else encoder.as_read(values)
         if found is not values:  # most are floats already, of which there may be thousands
-            numbers[name] = found
-    return table.assign(**numbers) if numbers else table
+            made[name] = found
+    return table.assign(**made) if made else table

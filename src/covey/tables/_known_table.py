@@ -103,7 +103,9 @@ class KnownTable:
             (NumberColumn(),) * len(every) if known.reading is None else known.reading.encoders
         )
         written = tuple(
-            NumberColumn(True, formats[name]) if name in formats else encoder
+            replace(encoder, written=True, form=formats[name])
+            if isinstance(encoder, NumberColumn) and name in formats
+            else encoder
             for name, encoder in zip(feature_names(self), encoders, strict=True)
         )
         return replace(self, preparation=replace(known, reading=TableReader(written)))

@@ -9,11 +9,11 @@ import numpy as np
 
 from covey._blocks import take_rows
 from covey._folds import check_groups
-from covey.tables._categories import column_of
+from covey.tables._categories import as_series, column_of
 from covey.tables._encoders import Text
 from covey.tables._learning import SHARE_OF_NAMES
 from covey.tables._preparation import needs_target, prepare
-from covey.tables._table_reader import TableReader, as_series
+from covey.tables._table_reader import TableReader
 
 # Whether names help to predict is found on some rows.
 _MOST_ROWS, _FEWEST_ROWS, _N_FOLDS = 2_000, 60, 3

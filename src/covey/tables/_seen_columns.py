@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 
 from covey._blocks import take_rows
-from covey.tables._categories import category_words, column_of
+from covey.tables._categories import as_series, category_words, column_of
 from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn
 from covey.tables._kinds import as_kind, without_point
-from covey.tables._table_reader import TableReader, as_series
+from covey.tables._table_reader import TableReader
 
 # Rows, and numbers, that are looked at: enough for quantiles.
 _MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
@@ -173,6 +173,8 @@ def _as_read(
     name: str, encoder: Encoder | None, sample: Any, few: Any
 ) -> tuple[SeenColumn, tuple[Any, ...]]:
     """A column of a table by what reads it, and its values in the rows that are kept."""
+    if encoder is not None and encoder.gaps:
+        sample, few = (encoder.present(as_series(values)) for values in (sample, few))
     if isinstance(encoder, NumberColumn):
         parts = sample, few
         if encoder.written:

@@ -11,9 +11,10 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from covey._state import Record, Texts, Whole, names_array
+from covey.tables._categories import declared_gaps, table_without_gaps
 from covey.tables._encoders import NumberColumn
 from covey.tables._kinds import KINDS, as_frame, look
-from covey.tables._known_columns import check_has, kinds_of, table_for, with_floats
+from covey.tables._known_columns import as_read, check_has, kinds_of, table_for
 from covey.tables._preparation import Preparation, needs_target, prepare
 from covey.tables._seen_columns import seen_columns
 from covey.tables._table_reader import TableReader, learn_reading
@@ -40,6 +41,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         The columns to use, each with its kind: "number", "text", "date" or "season", which is
         of a date what comes again in later years (month, weekday, hour). By default `look`
         decides.
+    gaps : mapping from columns to values, optional
+        Values that stand for gaps, such as ``{"age": [96, 98]}``.
     random_state : int or None, default=None
         For the folds by which categories are encoded.
 
@@ -73,9 +76,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     _width: Annotated[int | None, Whole(1)]
 
     def __init__(
-        self, *, columns: Mapping[str, str] | None = None, random_state: int | None = None
+        self,
+        *,
+        columns: Mapping[str, str] | None = None,
+        gaps: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
     ):
         self.columns = columns
+        self.gaps = gaps
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -107,7 +115,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         if len(table) < 2:
             raise ValueError("The table has 1 sample; nothing can be learned from one row.")
         if self.columns is None:
-            kinds = {column.name: column.kind for column in look(table) if not column.drop}
+            found = look(table_without_gaps(table, declared_gaps(self.gaps, table)))
+            kinds = {column.name: column.kind for column in found if not column.drop}
         elif isinstance(self.columns, Mapping):
             kinds = dict(self.columns)
         else:
@@ -130,11 +139,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self._width = None if hasattr(X, "columns") else table.shape[1]
         check_has(table, kinds)
         table, weight = table[list(kinds)], np.ones(len(table))
-        reading = learn_reading(table, kinds, y is not None)
+        gaps = {name: values for name, values in (self.gaps or {}).items() if name in kinds}
+        reading = learn_reading(table, kinds, y is not None, gaps=gaps)
         if reading is None:
             reading = TableReader((NumberColumn(),) * len(kinds))
-        numbers = [one.form if isinstance(one, NumberColumn) else None for one in reading.encoders]
-        table = with_floats(table, kinds, dict(zip(kinds, numbers, strict=True)))
+        table = as_read(table, dict(zip(kinds, reading.encoders, strict=True)))
         target = None
         if y is not None and needs_target(reading):
             y, classes = np.asarray(y), None

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
 from covey._state import AnyOf, ListOf, OrNone
 from covey.tables._categories import (
+    as_series,
     categorical_columns,
     check_no_dates,
     column_of,
+    declared_gaps,
     is_from_dtype,
     is_table_of_columns,
     plain_numbers,
+    table_without_gaps,
 )
 from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn, Text
 from covey.tables._kinds import KINDS, as_kind, id_of, kind_of, listed
 from covey.tables._learning import learn_encoder
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # How the names of types are written whose values are numbers, in pandas, polars and Arrow.
 _OF_NUMBERS = re.compile(r"(u?int\d*|float\d*|double|complex\d*)(\[pyarrow\])?$|sparse\[")
@@ -91,25 +92,30 @@ class TableReader:
                 values = column_of(X, place)
                 if not isinstance(encoder, Categories):
                     values = as_series(values)
-                made[:, feature_of == place] = encoder.numbers(values)
+                values = encoder.present(values)
+                made[:, feature_of == place] = numbers = encoder.numbers(values)
+                count, total, example = encoder.unread(values, numbers)
+                if count > encoder.most_unread * total:
+                    name = X.columns[place] if is_table_of_columns(X) else f"column {place}"
+                    warnings.warn(encoder.told(name, count, total, example), stacklevel=2)
         return made
 
 
-def as_series(values: Any) -> pd.Series:
-    """A column as one of pandas."""
-    import pandas as pd
-
-    return values.to_pandas() if hasattr(values, "to_pandas") else pd.Series(values)
-
-
 def learn_reading(
-    X: Any, wanted: Any, has_target: bool = True, keep: Collection[int] = ()
+    X: Any,
+    wanted: Any,
+    has_target: bool = True,
+    keep: Collection[int] = (),
+    gaps: Mapping[Any, Any] | None = None,
 ) -> TableReader | None:
     """How a table is read; None if all of its columns are plain numbers.
 
     ``wanted`` is what a user says of its columns: "from_dtype", the kinds of columns by name (the
     others are left out), those that are categories, or None. Those to ``keep`` are no ids.
+    ``gaps`` are values that stand for gaps, by column.
     """
+    declared = declared_gaps(gaps, X)
+    X = table_without_gaps(X, declared)
     if isinstance(wanted, Mapping):
         kinds = _given_kinds(X, wanted)
     elif is_from_dtype(wanted):
@@ -118,16 +124,19 @@ def learn_reading(
         check_no_dates(X)
         names = [str(name) for name in X.columns] if is_table_of_columns(X) else None
         kinds = dict.fromkeys(categorical_columns(X, wanted, names), "category")
-    if not kinds:
+    if not (kinds or declared):
         return None
     is_plain = _are_plain(X)
-    encoders = tuple(
+    encoders: list[Encoder | None] = [
         NumberColumn()
         if is_plain[place] and kinds.get(place, "number") == "number"
         else _learnt(X, place, kinds.get(place, "number"), has_target)
         for place in range(X.shape[1])
-    )
-    return None if all(one == NumberColumn() for one in encoders) else TableReader(encoders)
+    ]
+    for place, words in declared.items():
+        one = encoders[place]
+        encoders[place] = None if one is None else replace(one, gaps=words)
+    return None if all(one == NumberColumn() for one in encoders) else TableReader(tuple(encoders))
 
 
 def _learnt(X: Any, place: int, kind: str | None, has_target: bool) -> Encoder | None:
@@ -138,7 +147,9 @@ def _learnt(X: Any, place: int, kind: str | None, has_target: bool) -> Encoder |
         return learn_encoder(values, kind)
     values = as_series(values)
     if kind == "number":
-        return NumberColumn(True, kind_of(values).form)
+        encoder = NumberColumn(True, kind_of(values).form)
+        count, total, _ = encoder.unread(values, encoder.numbers(values))
+        return replace(encoder, odd=count / max(1, total))
     return learn_encoder(values, kind, has_target=has_target)
 
 
