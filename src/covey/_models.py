@@ -120,7 +120,7 @@ def _may_be(member: Any, kind: str) -> bool:
     return get_tags(member).estimator_type in (None, kind)
 
 
-def with_seeds(model: Any, numbers: Callable[[int], Sequence[int]], *, unset: bool = False) -> Any:
+def with_seeds(model: Any, numbers: Callable[[int], Any], *, unset: bool = False) -> Any:
     """A copy of a model whose random states, inner ones too, are numbers; or those that are None.
 
     ``numbers(count)`` gives as many as there are, in the order of their names.

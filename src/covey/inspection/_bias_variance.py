@@ -370,7 +370,7 @@ def _which_loss(estimator: Any, loss: str) -> str:
         raise ValueError(
             f"loss={loss!r} needs a {needed}, but {name} is a {kind}; use loss={own!r}."
         )
-    return own if loss == "auto" else loss
+    return loss if own is None or loss != "auto" else own
 
 
 # -- the terms -----------------------------------------------------------------------------------
@@ -535,7 +535,7 @@ def fresh_set(
     drawn = draw(generator)
     if not (isinstance(drawn, tuple | list) and len(drawn) == 2) or drawn[1] is None:
         raise TypeError(f"draw must return a pair (X, y), got {type(drawn).__name__}.")
-    return checked_rows(*drawn, loss, "The X that draw returned", "the y")
+    return checked_rows(drawn[0], drawn[1], loss, "The X that draw returned", "the y")
 
 
 @dataclass(frozen=True)

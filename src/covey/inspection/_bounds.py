@@ -352,17 +352,16 @@ def held_out_bound(
     (0.05, 0.102)
     """
     _delta(confidence)
-    labels, counts = (y, y_pred), (n_errors, n_samples)
-    given = [sum(part is not None for part in pair) for pair in (labels, counts)]
+    given = [sum(x is not None for x in pair) for pair in ((y, y_pred), (n_errors, n_samples))]
     if given not in ([2, 0], [0, 2]):
         raise ValueError("held_out_bound needs y and y_pred, or else n_errors and n_samples.")
-    if given == [2, 0]:
-        n_errors, n_samples = _counted(y, y_pred)
+    if y is not None and y_pred is not None:
+        wrong, total = _counted(y, y_pred)
     else:
-        check_number(n_samples, "n_samples", low=1, whole=True)
-        check_number(n_errors, "n_errors", low=0, high=n_samples, whole=True)
-    error = proportion_interval(n_errors, n_samples, confidence, "less")
-    return Bound(error.value, error.high, confidence, int(n_samples))
+        total = check_number(n_samples, "n_samples", low=1, whole=True)
+        wrong = check_number(n_errors, "n_errors", low=0, high=total, whole=True)
+    error = proportion_interval(wrong, total, confidence, "less")
+    return Bound(error.value, error.high, confidence, int(total))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -46,21 +46,25 @@ class Display:
     ax_: Axes
     figure_: Any
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Self:
+    # Draws on the axes, with the options of the display's own `plot`.
+    _draw: Callable[..., None]
+
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the picture.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             A new one by default.
-        **options
-            Those of the display.
 
         Returns
         -------
         self : Display
             With ``ax_`` and ``figure_``, the axes and the figure that it was drawn on.
         """
+        return self._plotted(ax)
+
+    def _plotted(self, ax: Axes | None, **options: Any) -> Self:
         try:
             import matplotlib.pyplot as plt
         except ImportError:
@@ -72,9 +76,6 @@ class Display:
         with plt.rc_context(_STYLE):
             self._draw(self.ax_, **options)
         return self
-
-    def _draw(self, ax: Axes, **options: Any) -> None:
-        raise NotImplementedError
 
     @staticmethod
     def _check_flock(
@@ -191,7 +192,7 @@ class CoSelectionDisplay(Display):
         self : CoSelectionDisplay
         """
         check_choice(kind, "kind", ("frequency", "pairs", "features"))
-        return super().plot(ax, kind=kind, cmap=cmap)
+        return self._plotted(ax, kind=kind, cmap=cmap)
 
     def _draw(self, ax: Axes, kind: str, cmap: Any) -> None:
         found = self.selector
@@ -346,7 +347,7 @@ class TrainingHistoryDisplay(Display):
                 "history holds nothing to draw: every member was fitted alone; fit with "
                 "effort='fast', or without a search."
             )
-        return super().plot(ax, relative=relative)
+        return self._plotted(ax, relative=relative)
 
     def _draw(self, ax: Axes, relative: bool) -> None:
         ax.set_axis_off()
@@ -674,7 +675,7 @@ class ImportanceDisplay(Display):
         self : ImportanceDisplay
         """
         check_choice(kind, "kind", ("auto", "stacked", "heatmap"))
-        return super().plot(ax, kind=kind)
+        return self._plotted(ax, kind=kind)
 
     def _draw(self, ax: Axes, kind: str) -> None:
         n_rows, n_members = self.importance.shape
@@ -762,7 +763,7 @@ class DecisionRegionsDisplay(Display):
     def from_estimator(
         cls,
         estimator: Any,
-        X: ArrayLike,
+        X: Any,
         y: ArrayLike | None = None,
         *,
         resolution: int = 200,
@@ -1029,7 +1030,7 @@ class BiasVarianceDisplay(Display):
         style = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
         ax.set_xticks(places, list(self.results), **style)
         words = {"squared": "squared loss", "zero_one": "zero-one loss"}[results[0].loss]
-        ax.set_ylabel(words + AUTHORS.get(results[0].decomposition, ""))
+        ax.set_ylabel(words + AUTHORS.get(results[0].decomposition or "", ""))
         ax.legend()
         ax.set_title("what the loss is made of")
 
@@ -1110,18 +1111,20 @@ class DartsDisplay(Display):
         display : DartsDisplay
         """
         results = _named(results)
+        errors = []
         for name, result in results.items():
-            if result.loss != "squared" or result.predictions.ndim != 2:
+            found = None if result.loss != "squared" else result.predictions
+            if found is None or found.ndim != 2:
                 raise ValueError(
                     f"results must be of regressors with one output, but {name!r} is not; its "
                     "predictions have no distance from the truth that a dart could show."
                 )
-        errors = [result.predictions - result.target for result in results.values()]
+            errors.append(found - result.target)
         if len({error.shape[1] for error in errors}) > 1:
             raise ValueError("results must be of the same test rows; draw others apart.")
         rows = _two_rows(rows, errors)
         darts = [error[:, rows] for error in errors]
-        return cls(darts=darts, names=list(results), rows=tuple(rows)).plot(ax)
+        return cls(darts=darts, names=list(results), rows=(rows[0], rows[1])).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         from matplotlib.patches import Circle

@@ -274,7 +274,9 @@ def _block_sums(
     P: Predictions, codes: np.ndarray | None, weight: np.ndarray, kinds: set[str]
 ) -> dict[str, Any]:
     """For each kind of sums a list of arrays that add up over blocks."""
-    right = P.labels == codes[:, None] if kinds & set(_OF_CORRECTNESS) else None
+    right = np.zeros(0, dtype=bool)
+    if codes is not None and kinds & set(_OF_CORRECTNESS):
+        right = P.labels == codes[:, None]
     makers: dict[str, Callable[[], Any]] = {
         "pairs": lambda: [core.correctness_pairs(right, weight)],
         "failures": lambda: [core.failure_weights(right, weight)],

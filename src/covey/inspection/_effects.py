@@ -339,8 +339,8 @@ class _Moved:
         every = effects if apart_effects is None else np.concatenate([effects, apart_effects])
         points = []
         for k, (value, label, rows) in enumerate((*shown, *apart)):
-            known = numbers is not None and value is not None
-            low, high = (float(f(numbers[rows])) if known else None for f in (np.min, np.max))
+            known = None if numbers is None or value is None else numbers[rows]
+            low, high = (None if known is None else float(f(known)) for f in (np.min, np.max))
             points.append(
                 EffectPoint(
                     *(value, label, low, high, len(rows)),
@@ -350,11 +350,10 @@ class _Moved:
                     tuple((every[k] - center).tolist()),
                 )
             )
-        return ColumnEffect(
-            *(self.name, kind, self.classes),
-            *(tuple(points[: len(shown)]), tuple(points[len(shown) :])),
-            *(tuple(mean.tolist()), rate, tuple(codes), n_left),
-        )
+        about = self.name, kind, self.classes
+        curve, beside = tuple(points[: len(shown)]), tuple(points[len(shown) :])
+        means = tuple(mean.tolist())
+        return ColumnEffect(*about, curve, beside, means, rate, tuple(codes), n_left)
 
     def _means(self, groups: Sequence[np.ndarray]) -> np.ndarray:
         """The mean prediction of each group of rows as they are, of a sample of long ones."""
@@ -419,7 +418,9 @@ def _of_numbers(moved: _Moved, kind: str, numbers: np.ndarray, bins: int) -> Col
         for row, rows in zip(middle, groups, strict=True)
     ]
     gaps = np.flatnonzero(~np.isfinite(numbers))
-    apart = [(code, value_words(code), np.flatnonzero(numbers == code)) for code in codes]
+    apart: list[tuple[float | None, str, np.ndarray]] = [
+        (code, value_words(code), np.flatnonzero(numbers == code)) for code in codes
+    ]
     apart += [(None, "missing", gaps)] if len(gaps) >= _FEWEST_APART else []
     apart_effects = [
         _apart(moved, rows, np.flatnonzero(known), bin_of, np.array(middle), effects)

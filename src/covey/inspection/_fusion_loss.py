@@ -204,8 +204,8 @@ class GateShare:
     loss_without_gate: float
     loss_without_members: float
     loss_without_both: float
-    agreement_without_gate: float | None
-    agreement_without_members: float | None
+    agreement_without_gate: float | None = None
+    agreement_without_members: float | None = None
 
     @property
     def lost_without_gate(self) -> float:
@@ -305,7 +305,7 @@ def gate_share(
     if P.kind == "value":
         truth = fused if truth is None else truth
         losses = (squared_error(truth, one, weight) for one in results)
-        return GateShare(*losses, None, None)
+        return GateShare(*losses)
     truth = fused if truth is None else np.eye(P.n_classes)[truth]
     losses = (cross_entropy(truth, one, weight) for one in results)
     same = (

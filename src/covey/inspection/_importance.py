@@ -320,7 +320,7 @@ def _asked(model: Any, table: Any) -> tuple[np.ndarray, np.ndarray, Answers]:
         rows, plain = rows.astype(np.float64), True
 
     def without(which: np.ndarray, units: np.ndarray, donors: np.ndarray) -> Any:
-        return replaced(rows, which, np.flatnonzero(np.isin(unit, units)), donors)
+        return replaced(rows, which, np.flatnonzero(np.isin(unit, units)).tolist(), donors)
 
     answers = PlainAnswers(predict, without, np.arange(len(rows)))
     return *((rows.astype(np.float64), unit) if plain else _numbers_of(rows)), answers

@@ -62,7 +62,7 @@ class SeenTogether:
             return np.zeros(len(rows))
         weight, limit = self._limit(place)
         total = np.zeros((len(rows), len(self._rows[0])))
-        for other in np.flatnonzero(weight):
+        for other in np.flatnonzero(weight).tolist():
             total += weight[other] * self._to(other, [row[other] for row in rows])
         found: np.ndarray = total.min(axis=1) / limit
         return found
@@ -87,7 +87,7 @@ class SeenTogether:
             self._limits[place] = weight, float(total.min(axis=1).max()) + _BEYOND
         return self._limits[place]
 
-    def _to(self, place: int, values: Sequence[Any]) -> np.ndarray:
+    def _to(self, place: int, values: Sequence[Any] | np.ndarray) -> np.ndarray:
         """Distances (m, n_kept) of values of a column to those that are kept."""
         kept = self._rows[place]
         if self._columns[place].kind != "number":
@@ -104,7 +104,7 @@ class SeenTogether:
         return np.where(gaps, 1.0, found)
 
 
-def _words(values: Sequence[Any]) -> np.ndarray:
+def _words(values: Sequence[Any] | np.ndarray) -> np.ndarray:
     """Values as text, since a table may hold flags or numbers as categories."""
     return np.array([str(shown_value(value)) for value in values], dtype=object)
 
