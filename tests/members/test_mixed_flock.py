@@ -343,7 +343,7 @@ def test_a_member_without_probabilities_is_named(noisy):
         flock(["linear", RidgeClassifier()]).fit(*noisy)
 
 
-class Gaps(GaussianNB):
+class Lost(GaussianNB):
     def predict_proba(self, X):
         probabilities = super().predict_proba(X)
         probabilities[1] = np.nan
@@ -362,8 +362,8 @@ class GapsInNumbers(Ridge):
 
 def test_members_whose_predictions_are_no_numbers_are_named(noisy):
     X, y = noisy
-    with pytest.raises(ValueError, match="'gaps' predicts NaN for row 1 of the 134"):
-        flock([GaussianNB(), Gaps()]).fit(X, y)
+    with pytest.raises(ValueError, match="'lost' predicts NaN for row 1 of the 134"):
+        flock([GaussianNB(), Lost()]).fit(X, y)
     with pytest.raises(ValueError, match="'gapsinnumbers' predicts NaN"):
         FlockRegressor(members=[GapsInNumbers()]).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="beyond: the loss of what these members predict"):

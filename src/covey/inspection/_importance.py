@@ -342,11 +342,3 @@ def _numbers_of(table: Any) -> tuple[np.ndarray, np.ndarray]:
         codes = reading.read(table)
     made, numbers = prepare(codes, reading, np.ones(len(codes)), None)
     return numbers, made.column_of
-
-
-def correlations(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """How closely columns (n, D) follow any of the targets (n, T), (D,): from 0 to 1."""
-    columns = columns - columns.mean(axis=0)
-    targets = targets - targets.mean(axis=0, dtype=np.float64)
-    sizes = np.outer(np.linalg.norm(columns, axis=0), np.linalg.norm(targets, axis=0))
-    return np.abs(columns.T @ targets / np.where(sizes > 0, sizes, 1.0)).max(axis=1)

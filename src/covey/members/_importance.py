@@ -15,7 +15,6 @@ from covey._validation import check_sample_weight
 from covey.inspection._importance import (
     Importance,
     column_importance,
-    correlations,
     measured,
     most_used,
     sampled_rows,
@@ -198,3 +197,11 @@ def _followed(numbers: np.ndarray, unit: np.ndarray, y: np.ndarray, n_units: int
     found = np.zeros(n_units)
     np.maximum.at(found, unit, correlations(numbers, target))
     return found
+
+
+def correlations(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """How closely columns (n, D) follow any of the targets (n, T), (D,): from 0 to 1."""
+    columns = columns - columns.mean(axis=0)
+    targets = targets - targets.mean(axis=0, dtype=np.float64)
+    sizes = np.outer(np.linalg.norm(columns, axis=0), np.linalg.norm(targets, axis=0))
+    return np.abs(columns.T @ targets / np.where(sizes > 0, sizes, 1.0)).max(axis=1)

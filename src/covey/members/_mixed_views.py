@@ -13,9 +13,10 @@ from sklearn.pipeline import Pipeline
 
 from covey._blocks import finite_in_blocks
 from covey._decisions import Decision
-from covey.inspection._importance import Importance, correlations
+from covey.inspection._importance import Importance
 from covey.members._flock_summary import HEIGHT, WIDTH, Summary, needed_most, shortened
 from covey.members._flock_views import LEAST_WEIGHT, because, decided_records, html_table
+from covey.members._importance import correlations
 from covey.members._linear_model import GatedModel, LinearModel
 from covey.tables._columns import feature_names
 from covey.tables._known_table import KnownTable
