@@ -33,12 +33,16 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Walk:
-    """Counts the functions, files and depth of what runs while it is entered."""
+    """Counts the functions, files and depth of what runs while it is entered.
+
+    ``calls`` are the pairs of files of which one calls the other, above the search's own engine.
+    """
 
     def __init__(self) -> None:
         self.functions: set[tuple[str, str]] = set()
+        self.calls: set[tuple[str, str]] = set()
         self.deepest = 0
-        self._depth = 0
+        self._depth = self._n_searches = 0
 
     def __enter__(self) -> "Walk":
         sys.setprofile(self._note)
@@ -56,8 +60,18 @@ class Walk:
             self.deepest = max(self.deepest, self._depth)
             if not code.co_name.startswith("<"):
                 self.functions.add((code.co_filename, code.co_qualname))
+            caller = frame.f_back.f_code.co_filename
+            if not self._n_searches and caller.startswith(str(HOME)):
+                self.calls.add((caller, code.co_filename))
+            self._n_searches += code.co_qualname == "Search.run"
         elif event == "return":
             self._depth -= 1
+            self._n_searches -= code.co_qualname == "Search.run"
+
+    def mutual(self) -> set[tuple[str, str]]:
+        """Return the files that call each other in both directions, by their names."""
+        both = {pair for pair in self.calls if pair[::-1] in self.calls and pair[0] < pair[1]}
+        return {tuple(str(Path(one).relative_to(HOME)) for one in pair) for pair in both}
 
     def __str__(self) -> str:
         files = {name for name, _ in self.functions}

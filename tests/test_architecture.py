@@ -9,9 +9,10 @@ from pathlib import Path
 
 import grimp
 import pytest
+from sklearn.datasets import load_wine
 
 import covey
-from benchmarks.walk import code_lines, sizes
+from benchmarks.walk import Walk, code_lines, sizes
 from covey.fusers._base import FUSERS
 
 # Different names in all `__all__` together.
@@ -100,6 +101,18 @@ def test_a_code_line_is_neither_blank_nor_comment_nor_docstring():
         '"""Two\nlines."""\n\n# why\nx = (\n    1\n)\n\ndef f():\n    """Doc."""\n    return x\n'
     )
     assert code_lines(text) == 5
+
+
+@pytest.mark.parametrize("what", ["fit", "predict"])
+def test_no_two_files_call_each_other_in_both_directions(what):
+    """Above the engine of the search, a reader who goes down comes back to no file."""
+    X, y = load_wine(return_X_y=True)
+    for flock in (covey.FlockClassifier(random_state=0), covey.FlockRegressor(random_state=0)):
+        flock.fit(X, y)
+        predict = getattr(flock, "predict_proba", flock.predict)
+        with Walk() as walk:
+            flock.fit(X, y) if what == "fit" else predict(X)
+        assert not walk.mutual()
 
 
 # Names that several classes have; one leaves this list when each of its classes has its own.

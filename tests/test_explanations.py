@@ -58,8 +58,7 @@ def test_what_members_say_beyond_all_that_was_seen_is_no_answer_of_theirs(is_far
     says = [one["prediction"] for one in record["members"]]
     assert min(says) < max(says)
     within = np.array([min(says), np.median(says) if is_far else max(says)])
-    flock._target = replace(flock.model_.target, range=within)
-    flock.model_ = replace(flock.model_, target=flock._target)
+    flock.model_ = replace(flock.model_, target=replace(flock.model_.target, range=within))
     (record,) = found = flock.explain(X[:1])
     assert record["cancelling"] == is_far
     for text in (str(found).splitlines()[-1], row_card(flock, X[:1]).asked):

@@ -10,11 +10,10 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from covey._core.arrays import in_parts
 from covey._core.limits import FAR, LARGEST
-from covey._devices import to_numpy
 from covey._validation import (
     check_all_finite,
     check_column_names,
@@ -49,25 +48,7 @@ def frame_of_arrow(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "dtypes") else X
 
 
-def checked_numbers(estimator: BaseEstimator, X: Any) -> Any:
-    """Rows for a fitted estimator that wants finite numbers, dense or sparse."""
-    check_is_fitted(estimator, "fuser_")
-    X = to_numpy(X)
-    if is_plainly_right(estimator, X):
-        return X
-    X = validate_data(
-        estimator,
-        X,
-        reset=False,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-    )
-    check_all_finite(X, getattr(estimator, "feature_names_in_", None))
-    return X
-
-
-def is_plainly_right(estimator: BaseEstimator, X: Any) -> bool:
+def is_plainly_right(known: Any, X: Any) -> bool:
     """Whether there is nothing to check, which makes many predictions of few rows fast."""
     return (
         get_config()["assume_finite"]
@@ -75,8 +56,8 @@ def is_plainly_right(estimator: BaseEstimator, X: Any) -> bool:
         and X.dtype == np.float64
         and X.ndim == 2
         and len(X) > 0
-        and X.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")
+        and X.shape[1] == known.n_features_in_
+        and getattr(known, "feature_names_in_", None) is None
     )
 
 
@@ -124,51 +105,38 @@ def take_columns(X: Any, columns: np.ndarray) -> Any:
     return X[:, columns if isinstance(X, np.ndarray) else columns.tolist()]
 
 
-def finite(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
-    """A function of rows that is finite, whatever NumPy is told to do about errors.
+def finite_in_blocks(
+    function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
+) -> np.ndarray:
+    """Return a function of rows that is finite, computed block by block.
 
     Probabilities that underflow to zero are right. Where rows are so far out that sums of their
     products are infinite, and differences of these not a number, they are taken as less far.
     """
 
     def bounded(rows: Any) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            found = function(rows)
-            for farthest in _FARTHEST:
-                lost = np.isnan(found).reshape(len(found), -1).any(axis=1)
-                if not lost.any():
-                    break
-                nearer = take_rows(rows, np.flatnonzero(lost)).copy()
-                numbers = nearer.data if hasattr(nearer, "tocsr") else nearer
-                np.clip(numbers, -farthest, farthest, out=numbers)
-                found[lost] = function(nearer)
-            return found
+        found = function(rows)
+        for farthest in _FARTHEST:
+            lost = np.isnan(found).reshape(len(found), -1).any(axis=1)
+            if not lost.any():
+                break
+            nearer = take_rows(rows, np.flatnonzero(lost)).copy()
+            numbers = nearer.data if hasattr(nearer, "tocsr") else nearer
+            np.clip(numbers, -farthest, farthest, out=numbers)
+            found[lost] = function(nearer)
+        return found
 
-    return bounded
-
-
-def quiet(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
-    """A function of rows, whatever NumPy is told to do about errors: what underflows is zero."""
-
-    def silenced(rows: Any) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return function(rows)
-
-    return silenced
-
-
-def finite_in_blocks(
-    function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
-) -> np.ndarray:
-    """Return a function of rows that is finite, computed block by block."""
-    return in_blocks(finite(function), X, n_jobs)
+    return in_blocks(bounded, X, n_jobs)
 
 
 def in_blocks(
     function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
 ) -> np.ndarray:
-    """A function of rows, block by block: all members' predictions may not fit into memory."""
-    function = quiet(function)
+    """A function of rows, block by block: all members' predictions may not fit into memory.
+
+    Whatever NumPy is told to do about errors, what underflows is zero.
+    """
+    function = np.errstate(all="ignore")(function)
     if X.shape[0] <= ROWS_PER_BLOCK:
         return function(X)
     blocks = (take_rows(X, rows) for rows in in_parts(X.shape[0], ROWS_PER_BLOCK))

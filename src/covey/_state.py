@@ -23,7 +23,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 from types import NoneType
 from typing import Any, get_args
 
@@ -654,19 +654,26 @@ class AnyOf(Stored):
 
 @dataclass(frozen=True)
 class Named(Stored):
-    """Models by name, in an order; ``dropped`` is the word for one that is left out, if any is."""
+    """Models by name, in an order; ``dropped`` is the word for one that is left out, if any is.
+
+    Some may be objects that ``data`` declares, beside models that files hold by themselves.
+    """
 
     letter: str = "K"
     make: Callable[..., Any] = dict
     dropped: str | None = None
+    data: AnyOf = AnyOf()
 
     def write(self, value: Any, out: Any) -> Any:
         """Return names and models."""
-        models = [None if self._is_dropped(one) else out.model(one) for one in value.values()]
+        models = [self._written(one, out) for one in value.values()]
         return {"names": out.texts(list(value)), "models": models}
 
-    def _is_dropped(self, model: Any) -> bool:
-        return isinstance(model, str) and model == self.dropped
+    def _written(self, model: Any, out: Any) -> Any:
+        if isinstance(model, self.data.classes):
+            return {"data": self.data.write(model, out)}
+        is_dropped = isinstance(model, str) and model == self.dropped
+        return None if is_dropped else out.model(model)
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the models by name."""
@@ -674,12 +681,18 @@ class Named(Stored):
             names = inner.member_names("names")
             sizes.bind(self.letter, [len(names)], name)
             left_out = self.dropped is not None
-            models = inner.models("models", len(names), missing=left_out)
+            models = inner.models("models", len(names), left_out, partial(self._read, sizes))
             inner.check(any(one is not None for one in models), "models", "are missing.")
         found = self.make()
         for called, model in zip(names, models, strict=True):
             found[called] = self.dropped if model is None else model
         return found
+
+    def _read(self, sizes: Sizes, node: Any) -> Any:
+        if not node.has("data"):
+            return node.whole_model()
+        with node:
+            return self.data.read(node, "data", sizes)
 
     def __str__(self) -> str:
         return f"models ({self.letter}) by name"

@@ -6,21 +6,20 @@ import re
 import reprlib
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.utils import check_array, check_scalar, metaestimators
+from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from covey._core.limits import FAR
-
-Method = TypeVar("Method", bound=Callable[..., Any])
+from covey._methods import Method
 
 _being_fitted: set[int] = set()
 _looking = threading.Lock()
@@ -51,11 +50,6 @@ def one_fit_at_once(estimator: Any) -> Iterator[None]:
             yield
     finally:
         _being_fitted.discard(id(estimator))
-
-
-def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-    """scikit-learn's decorator; type checkers see the method that it decorates."""
-    return metaestimators.available_if(check)
 
 
 def fitted_alone(fit: Method) -> Method:

@@ -32,7 +32,9 @@ from covey._validation import (
 from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._base_flock import Flock
 from covey.members._growing import Growing
+from covey.members._prepared_fit import PreparedFit, check_newton
 from covey.members._rows_in_memory import InMemoryRows
+from covey.members._targets import Classes, Numbers
 from covey.tables._checked import checked_table
 from covey.tables._columns import column_positions, flip_units
 from covey.tables._preparation import (
@@ -333,7 +335,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             feature_of = preparation.column_of
             tested = frequent_categories(preparation, X)
         n_columns = len(feature_of)
-        recipe._check_newton(2 * n_columns)  # with their shadows
+        check_newton(recipe.learning_rate, 2 * n_columns)  # with their shadows
         order = np.argsort(strata, kind="stable")
         X, y, strata, weight = rows.X[order], y[order], strata[order], weight[order]
         design, varies, every = self._design(X, weight, seed, feature_of, n_features, preparation)
@@ -360,12 +362,12 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         }
         if classifies:
             truth = class_blocks(np.bincount(strata, minlength=len(classes)))
-            settings = Growing(recipe).settings()
+            settings = Growing(recipe).settings(Classes(classes))
         else:
             rows = InMemoryRows(X, y, weight, None, numeric=True, device=HostDevice())
-            recipe._target = recipe._kind_of_target.learnt(recipe, rows, continued=False)
+            target = Numbers.learnt(PreparedFit(recipe, rows, n_columns, seed=seed), None)
             truth = rows.target.astype(np.float32)
-            settings = replace(Growing(recipe).settings(), finish=0)
+            settings = replace(Growing(recipe).settings(target), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)
         masks, sizes = [], np.zeros(n_columns)
         for _ in range(int(recipe.n_estimators)):

@@ -1,5 +1,7 @@
 """Contributions of the user's columns add up to the prediction, for every fusion and member."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -310,7 +312,7 @@ def test_saved_and_loaded_models_give_the_same(kind, patients, table_model, tmp_
 
 def test_a_model_of_an_older_file_asks_for_rows_that_show_what_is_typical():
     flock = SubsetEnsembleClassifier(2, max_iter=10, random_state=0).fit(X_IRIS, Y_IRIS)
-    del flock._seen_columns
+    flock.model_ = replace(flock.model_, table=replace(flock.model_.table, seen=None))
     with pytest.raises(ValueError, match="give rows to learn that from as background="):
         flock.explain(X_IRIS[:1])
     assert flock.explain(X_IRIS[:1], background=X_IRIS)[0]["because"]

@@ -81,7 +81,7 @@ def test_only_columns_that_change_are_computed_anew_and_nothing_else_changes(eff
     flock = Flock(effort=effort, random_state=0).fit(X, y[:200])
     unit, rows = np.array([0, 1, 1, 2, 3, 4]), np.arange(0, 200, 3)
     fast = GatedAnswers(
-        flock.fuser_._groups,
+        flock.fuser_.groups,
         flock.member_coef_,
         flock.member_intercept_,
         X,

@@ -4,10 +4,12 @@ import pickle
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.naive_bayes import GaussianNB
+from sklearn.utils import Bunch
 
 from covey import (
     FlockClassifier,
@@ -18,6 +20,9 @@ from covey import (
     save,
 )
 from covey._state import equal
+from covey.members._mixed_model import MixedModel
+from covey.persistence import ModelFileError
+from tests.persistence._helpers import changed
 
 IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)
 HOW = {"n_estimators": 2, "random_state": 0}
@@ -58,6 +63,110 @@ def test_a_model_alone_predicts_what_its_flock_predicts(fitted):
     flock, (X, _) = fitted
     alone = pickle.loads(pickle.dumps(flock.model_))
     assert_array_equal(alone.predict(X), flock(X))
+
+
+def patients():
+    """A table with gaps, categories and dates, and what is to be predicted of it."""
+    place = np.arange(120)
+    table = pd.DataFrame(
+        {
+            "age": np.where(place % 7, place % 50, np.nan),
+            "town": np.array(["Rome", "Oslo", "Bath"])[place % 3],
+            "seen": pd.date_range("2024-01-01", periods=120, freq="35h"),
+        }
+    )
+    return table, np.where((place % 50 > 20) ^ (place % 3 == 0), "ill", "well")
+
+
+@pytest.mark.parametrize("members", ["linear", ["linear", GaussianNB()]], ids=str)
+def test_a_model_alone_reads_tables_with_gaps_categories_and_dates(members):
+    table, y = patients()
+    flock = FlockClassifier(members=members, effort="fast", cv=2, **HOW).fit(table, y)
+    alone = pickle.loads(pickle.dumps(flock.model_))
+    new = table[::-1].iloc[:30].assign(unknown=1.0)
+    assert_array_equal(alone.predict(new), flock.predict_proba(new))
+    assert_array_equal(alone.importance(new), flock.explain_fusion(new))
+    assert_array_equal(alone.members(new).values, flock.member_probabilities(new))
+    assert alone.table.feature_names_in_.tolist() == list(table.columns)
+    assert alone.describe("flock").splitlines()[0].startswith("flock: ")
+    with pytest.raises(ValueError, match="missing:\n- town"):
+        alone.predict(table.drop(columns="town"))
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_models_of_linear_members_are_averaged_as_any_others(kind, tmp_path):
+    (X, y), of = (IRIS, FlockClassifier) if kind == "classes" else (DIABETES, FlockRegressor)
+    flocks = [of(effort="fast", **HOW).fit(X, y, np.arange(len(y)) % 3 != k) for k in range(3)]
+    models = {f"fold {k}": replace(one.model_, table=None) for k, one in enumerate(flocks, 1)}
+    mean = MixedModel(
+        target=flocks[0].model_.target,
+        table=flocks[0].model_.table,
+        models=Bunch(
+            **{name: replace(one, target=flocks[0].model_.target) for name, one in models.items()}
+        ),
+        weights=np.full(3, 1 / 3),
+        candidates={},
+        examples=X[:10],
+        is_sparse=False,
+    )
+    parts = [one.predict(X) for one in mean.models.values()]
+    assert_allclose(mean.predict(X), np.mean(parts, axis=0), rtol=1e-12)
+    flock = flocks[0]
+    flock.model_ = mean
+    save(flock, tmp_path / "flock.covey")
+    again = load(tmp_path / "flock.covey")
+    assert equal(again.model_, mean)
+    assert_array_equal(again(X), mean.predict(X))
+    assert flock.coefficient_sizes_.sum() == pytest.approx(1)
+    assert [type(one) for one in flock.estimators_] == [of] * 3
+    named = {one["name"].partition(",")[0] for one in flock.explain(X[:20])[0]["members"]}
+    assert named == set(models)
+    assert all(name in flock.summary() for name in models)
+
+
+def changed_model(flock, change, path):
+    """Load a file of a flock whose model was changed."""
+    save(flock, path)
+    return load(changed(path, lambda document: change(document["model"]["fitted"]["model"])))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda one: one.update(table={}), "lacks 'n_features_in'"),
+        (lambda one: one["target"]["Classes"].update(classes=None), "classes is no object"),
+        (lambda one: one.update(n_terms=-1), "n_terms is not between"),
+    ],
+)
+def test_linear_members_of_a_file_are_checked_as_a_model_is(change, match, tmp_path):
+    flock, table = FLOCKS["mixed"]
+    path = tmp_path / "flock.covey"
+    flock.fit(*table)
+
+    def changed_member(model):
+        change(model["MixedModel"]["models"]["models"][0]["data"]["GatedModel"])
+
+    with pytest.raises(ModelFileError, match=match):
+        changed_model(flock, changed_member, path)
+
+
+def test_linear_members_of_another_target_or_table_are_refused(tmp_path):
+    flock, (X, y) = FLOCKS["mixed"]
+    flock.fit(X, y)
+    other = FlockClassifier(effort="fast", **HOW).fit(X, y + 1).model_
+    for linear in (replace(other, table=None), replace(other, target=flock.model_.target)):
+        models = Bunch(**flock.model_.models, other=linear)
+        flock.model_ = replace(
+            flock.model_, models=models, weights=np.full(len(models), 1 / len(models))
+        )
+        with pytest.raises(ValueError, match="linear members of another target"):
+            save(flock, tmp_path / "flock.covey")
+        flock.model_ = replace(
+            flock.model_, models=Bunch(**{"linear": models["linear"]}), weights=np.ones(1)
+        )
+    flock.model_ = replace(flock.model_, table=None)
+    with pytest.raises(ModelFileError, match="table"):
+        save(flock, tmp_path / "flock.covey")
 
 
 def test_a_model_is_replaced_as_a_whole():

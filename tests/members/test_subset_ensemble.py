@@ -392,7 +392,7 @@ def test_collapse_has_the_products_probabilities(load):
 
 def test_collapse_says_why_it_cannot(wine):
     X, y = wine
-    with pytest.raises(ValueError, match="fuser='oracle' cannot collapse"):
+    with pytest.raises(ValueError, match="what Oracle fuses cannot collapse"):
         flock(fuser="oracle").fit(X, y).collapse()
 
 

@@ -561,7 +561,7 @@ def test_the_mean_of_linear_members_is_one_linear_model(diabetes):
     assert_allclose(flock.to_sklearn().predict(X), expected)
     median = SubsetEnsembleRegressor(3, fuser="median", random_state=0).fit(X, y)
     assert not hasattr(median, "coef_")
-    with pytest.raises(ValueError, match="fuser='median' cannot collapse"):
+    with pytest.raises(ValueError, match="what Median fuses cannot collapse"):
         median.collapse()
 
 

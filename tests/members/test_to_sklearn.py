@@ -37,7 +37,7 @@ def test_a_plain_model_needs_no_covey(tmp_path):
 
 
 def test_only_a_product_is_plain():
-    with pytest.raises(ValueError, match="fuser='mean' cannot collapse"):
+    with pytest.raises(ValueError, match="what Mean fuses cannot collapse"):
         flock(fuser="mean").fit(X_WINE, Y_WINE).to_sklearn()
 
 

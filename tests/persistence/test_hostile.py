@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -506,11 +507,14 @@ def scaling(model):
         (lambda model: scaling(model).update(mean=True), "mean is no whole number"),
         (lambda model: scaling(model).update(mean="../0"), "mean is no whole number"),
         (
-            lambda model: model["fitted"].update(n_features_in=10**12),
+            lambda model: model["fitted"]["model"]["table"].update(n_features_in=10**12),
             "n_features_in is not between",
         ),
         (lambda model: model["fitted"].update(model=None), "model is no object"),
-        (lambda model: scaling(model).update(filling=None), "filling is no whole number"),
+        (
+            lambda model: model["fitted"]["model"]["table"].update(filling=None),
+            "filling is no whole number",
+        ),
         (lambda model: model["fitted"]["model"].update(fuser=None), "fuser is no object"),
     ],
 )
@@ -533,7 +537,8 @@ def test_zones_and_formats_of_dates_are_no_paths_and_no_patterns(tmp_path):
     path = tmp_path / "model.covey"
 
     def dates(document):
-        parts = document["model"]["fitted"]["preparation"]["reading"]["encoders"]
+        (model,) = document["model"]["fitted"]["model"].values()
+        parts = model["table"]["preparation"]["reading"]["encoders"]
         return next(part["Dates"] for part in parts if part and "Dates" in part)
 
     for part, value in (
@@ -559,7 +564,7 @@ def test_a_long_word_among_times_is_not_parsed(tmp_path):
     model = covey.SubsetEnsembleClassifier(2, max_iter=10).fit(table, SIDES)
 
     def lengthen(document):
-        seen = document["model"]["fitted"]["seen_columns"]
+        seen = document["model"]["fitted"]["model"]["table"]["seen"]
         assert seen["kinds"] == ["number", "time"]
         seen["words"][0] = {"list": ["1 " * 1_000_000]}
 
@@ -569,7 +574,8 @@ def test_a_long_word_among_times_is_not_parsed(tmp_path):
 
 def test_two_columns_of_one_name_are_refused(tmp_path):
     model = covey.SubsetEnsembleClassifier(2, max_iter=10).fit(ROWS, SIDES)
-    model.feature_names_in_ = np.array(["a", "a"], dtype=object)
+    twice = replace(model.model_.table, feature_names_in_=np.array(["a", "a"], dtype=object))
+    model.model_ = replace(model.model_, table=twice)
     with pytest.raises(ValueError, match="feature_names_in holds one name twice"):
         save(model, tmp_path / "model.covey")
 

@@ -45,7 +45,8 @@ def test_what_the_model_does_not_look_at_is_known(model, table):
 
 
 def test_a_model_that_does_not_know_what_is_usual_is_not_served(model, monkeypatch):
-    monkeypatch.setattr(model, "_seen_columns", None)
+    unseen = replace(model.model_, table=replace(model.model_.table, seen=None))
+    monkeypatch.setattr(model, "model_", unseen)
     with pytest.raises(ValueError, match="fit the model again"):
         columns_of(model)
 
@@ -54,7 +55,8 @@ def test_values_that_no_column_has_are_not_shown(model, monkeypatch):
     """Files come from anyone: words where numbers should be, and dates that are none."""
     seen = model._seen_columns
     strange = [replace(one, typical="x", values=(True, None, "x")) for one in seen.columns]
-    monkeypatch.setattr(model, "_seen_columns", SeenColumns(tuple(strange)))
+    odd = replace(model.model_.table, seen=SeenColumns(tuple(strange)))
+    monkeypatch.setattr(model, "model_", replace(model.model_, table=odd))
     age, *_, day = columns_of(model)
     assert (age.typical, age.high, day.typical, day.low, day.high) == (None,) * 5
 

@@ -143,7 +143,7 @@ class Basis:
     @property
     def is_plain(self) -> bool:
         """Whether the columns are the features themselves, of all rows within reach."""
-        return self.n_columns == self.n_features
+        return len(self.feature) == self.n_features
 
     @property
     def reach(self) -> FloatArray | None:

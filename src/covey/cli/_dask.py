@@ -113,9 +113,7 @@ def fitted_on_blocks(
         held_out, rows, n_rows = table.judged(problem, fitted)
         step(f"flock, on all {n_rows:,} rows", 1)
         model = table.fit(learner, _ALL, files[1])[0]
-        known = table.known[_ALL].preparation
-        names = known.feature_names_in_.tolist()
-        model._columns.put_behind(known.preparation_, names, known._seen_columns)
+        model._put_behind(table.known[_ALL].preparation)
         step("", 1)
     return problem, Judged(model, held_out, held_out.how), rows, n_rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ def keep_evaluation(
     # Single rows of the table are no business of those who get the model.
     model.evaluation_ = evaluation.without_rows()
     formats = {name: form for name, form in problem.formats.items() if name in problem.kinds}
-    model._columns.keep_formats(formats)
+    predicts_by = model.model_
+    model.model_ = replace(predicts_by, table=predicts_by.table.with_formats(formats))
     calibrate = getattr(model, "_calibrate_out_of_fold", None)
     if held_out is not None and calibrate is not None:
         # Sets, bounds and rows for a person are then by the same rows as the scores.

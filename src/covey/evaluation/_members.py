@@ -139,18 +139,13 @@ def _sizes(inputs: Inputs, seen: Any, n_members: int, support: np.ndarray | None
     Of linear members it is by how far one standard deviation of a feature moves the outputs.
     """
     flock, n_features = inputs.flock, len(inputs.features)
+    if hasattr(getattr(flock, "model_", None), "member_sizes"):
+        return flock.model_.member_sizes()
     # The paper's rivals have one shape of coefficients only.
-    coef = getattr(flock, "member_coef_", getattr(flock, "coef_", None))
-    if coef is not None and hasattr(flock, "basis_"):
-        size = _of_linear(coef * flock.model_.column_scale)
-        size = np.stack([flock.basis_.on_features(one) for one in size])
-        made_of = getattr(flock, "preparation_", None)
-        return size if made_of is None else size @ made_of.shares()
+    coef = getattr(flock, "coef_", None)
     scale = getattr(flock, "scale_", None)
     if coef is not None and scale is not None and np.shape(coef)[2:] == (n_features,):
         return _of_linear(coef * scale)
-    if hasattr(getattr(flock, "model_", None), "member_sizes"):
-        return flock.model_.member_sizes(flock)
     size = np.zeros((n_members, n_features))
     for k, member in enumerate(getattr(flock, "estimators_", ())):
         own = np.ones(n_features, bool) if support is None else support[k]

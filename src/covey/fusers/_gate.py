@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
@@ -37,7 +38,6 @@ from covey.fusers._predictions import Predictions
 
 if TYPE_CHECKING:
     from covey._core.journal import Journal
-    from covey._core.search.assembly import FoundFlock
     from covey._core.search.block import ClassTarget, ValueTarget
 
 
@@ -481,13 +481,6 @@ class GatedGroups(Fuser):
     learns = True
     needs_X = True
 
-    @classmethod
-    def of(cls, flock: FoundFlock, classes: np.ndarray | None) -> Self:
-        """The gates of what a search found."""
-        # As files hold them: products of other layouts differ in their last bit.
-        gates = flock.basis, np.ascontiguousarray(flock.gate_coef), flock.gate_intercept
-        return cls(*gates, flock.sizes, flock.pools, flock.weights, classes)
-
     @property
     def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
         """Which kinds of `Predictions` it takes."""
@@ -511,29 +504,20 @@ class GatedGroups(Fuser):
             "to learn one for other members use Gate."
         )
 
-    @property
-    def _groups(self) -> Groups:
+    @cached_property
+    def groups(self) -> Groups:
+        """The gates as the mathematics has them."""
         gates = self.basis, self.coef, self.intercept
         return Groups(*gates, self.sizes, self.pools, self.weights)
 
-    def fuse_linear(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Fuse what linear members (K, C, P) on the columns of ``basis`` predict of checked rows.
-
-        The result (n_samples, C) is what ``fuse`` gives for the members' predictions, and sooner:
-        the columns that members and gates see are computed once.
-        """
-        if self.classes is None:
-            return self._groups.predict(X, coef, intercept, numbers=True)
-        return settled(self._groups.predict(X, coef, intercept, numbers=False))
-
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        return self._groups.importance(X).T
+        return self.groups.importance(X).T
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             return values_by(P, self._importance(P, X, codes))
         gate_logits = linear_logits(self.basis.rows(X), self.coef, self.intercept)
-        return self._groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T
+        return self.groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T
 
     def fuse_by(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
         """What ``fuse`` gives with these importances, (n_samples, n_members), for the gates'.
@@ -545,4 +529,4 @@ class GatedGroups(Fuser):
             return values_by(P, importance)[:, 0]
         with np.errstate(divide="ignore"):
             gate_logits = np.log(importance.T)
-        return settled(self._groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T)
+        return settled(self.groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T)

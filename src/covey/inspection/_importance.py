@@ -206,10 +206,9 @@ def column_importance(
         numbers,
         unit,
         names,
-        encoded(truth, classes),
+        (truth, classes),
         weight,
         used=_looked_at(model, len(names)),
-        is_value=classes is None,
         groups=groups,
         seed=random_state,
         rows=f"{len(kept):,} rows that were given" if rows is None else rows,
@@ -221,28 +220,27 @@ def measured(
     numbers: np.ndarray,
     unit: np.ndarray,
     names: Sequence[str],
-    truth: np.ndarray,
+    target: tuple[np.ndarray, np.ndarray | None],
     weight: np.ndarray,
     *,
     used: np.ndarray,
-    is_value: bool,
-    groups: np.ndarray | None,
+    groups: np.ndarray | None = None,
     seed: int,
     rows: str,
 ) -> Importance:
     """The importance of columns by what models answer of rows.
 
     ``numbers`` (n, P) are made of the rows and ``unit`` (P,) says of which column each; ``used``
-    are measured, others are worth nothing. ``truth`` are codes or numbers.
+    are measured, others are worth nothing. The ``target`` is y, and the classes of a classifier.
     """
-    n_columns = len(names)
+    n_columns, truth = len(names), encoded(*target)
     made = np.flatnonzero(np.isin(unit, used) & (np.ptp(numbers, axis=0) > 0))
     used = np.intersect1d(used, unit[made])
     loss, half, points = np.zeros((3, n_columns))
     group = np.full(n_columns, -1)
     if len(used) and len(truth) > 2:
         spread = None
-        if is_value:
+        if target[1] is None:
             mean = np.average(truth, weights=weight)
             spread = float(np.average((truth - mean) ** 2, weights=weight)) or 1.0
         with np.errstate(all="ignore"):

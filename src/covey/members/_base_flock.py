@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property, partial
+from operator import attrgetter
 from typing import Annotated, Any, Self
 
 import joblib
@@ -28,7 +28,6 @@ from covey._decisions import decided
 from covey._devices import returned, to_numpy
 from covey._state import AnyOf, OrAbsent, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
-from covey.fusers import Predictions
 from covey.members._calibrated import (
     CONFIDENCE,
     GIVEN_ROWS,
@@ -37,32 +36,27 @@ from covey.members._calibrated import (
     SetCalibration,
 )
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
-from covey.members._flock_columns import FlockColumns
 from covey.members._importance import MOST_KEPT, TrainingSample
-from covey.members._linear_model import ColumnScale, GatedModel, LinearModel
+from covey.members._linear_model import GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._mixed_model import MixedModel
+from covey.members._prepared_fit import PreparedFit, check_newton
 from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import Classes, Numbers
-from covey.tables._checked import checked_rows
-from covey.tables._columns import feature_names
-from covey.tables._preparation import Preparation, nothing_varies
-from covey.tables._seen_columns import seen_means
+from covey.tables import TablePreparation
+from covey.tables._known_table import KnownTable
 
-# So many features have pairs that Newton's steps can keep a matrix of.
-_MOST_FOR_NEWTON = 2000
 # What every fit finds, and what one that is continued keeps.
-_OF_ONE_FIT = ("_seen_columns", "_importance_of_columns", "decision_", "calibration_")
-_OF_ONE_FIT += ("out_of_fold_", "readable_")
-_CONTINUED = ("model_", "_target", "_grown", "_scaling", "_ranges")
+_OF_ONE_FIT = ("_importance_of_columns", "decision_", "calibration_", "out_of_fold_", "readable_")
+_CONTINUED = ("model_", "_grown")
 
 
 class _PartOf:
-    """An attribute of a fitted flock that is a part of its model or target, if that has it."""
+    """An attribute of a fitted flock that is a part of its model, if that has it."""
 
-    def __init__(self, whole: str, part: str) -> None:
-        self._whole, self._part = whole, part
+    def __init__(self, path: str) -> None:
+        self._of = attrgetter(f"model_.{path}")
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -70,27 +64,39 @@ class _PartOf:
     def __get__(self, flock: Any, owner: type | None = None) -> Any:
         if flock is None:
             return self
-        whole = getattr(flock, self._whole, None)
-        if not hasattr(whole, self._part):
-            raise AttributeError(f"This {type(flock).__name__} has no {self._name}.")
-        return getattr(whole, self._part)
+        try:
+            return self._of(flock)
+        except AttributeError:
+            raise AttributeError(f"This {type(flock).__name__} has no {self._name}.") from None
 
     def __set__(self, flock: Any, value: Any) -> None:
         raise AttributeError(f"{self._name} is a part of model_, which is replaced as a whole.")
 
 
-_OfModel, _OfTarget = partial(_PartOf, "model_"), partial(_PartOf, "_target")
+class _OfTable(_PartOf):
+    """A part of the model's table, which scikit-learn sets and deletes while a fit checks rows."""
+
+    def __get__(self, flock: Any, owner: type | None = None) -> Any:
+        known = {} if flock is None else vars(flock)
+        found = known[self._name] if self._name in known else super().__get__(flock, owner)
+        if found is None:
+            raise AttributeError(f"This {type(flock).__name__} has no {self._name}.")
+        return found
+
+    def __set__(self, flock: Any, value: Any) -> None:
+        vars(flock)[self._name] = value
+
+    def __delete__(self, flock: Any) -> None:
+        vars(flock)[self._name] = None
 
 
 class Flock(CallbackSupportMixin, Ensemble):
     """An ensemble of members on feature subsets, for classes or for values.
 
-    What it predicts by is its ``model_``, a `LinearModel` or a `MixedModel`. What depends on the
-    target is asked of ``_target``; ``_finder`` finds the members, `Growing` or `Searching`.
+    What it predicts by is its ``model_``, a `LinearModel` or a `MixedModel`, which ``_finder``
+    finds: `Growing` or `Searching`.
     """
 
-    # What becomes of gaps and categories.
-    preparation_: Annotated[Preparation | None, Record(Preparation, "F D")] = None
     _seed: Annotated[int, Whole(0, 2**31)]
     model_: Annotated[GatedModel | MixedModel, AnyOf(GatedModel, MixedModel, letters="C D F")]
     calibration_: Annotated[
@@ -102,17 +108,23 @@ class Flock(CallbackSupportMixin, Ensemble):
         ),
     ]
 
-    classes_, y_range_ = _OfTarget("classes"), _OfTarget("range")
-    mean_, scale_ = _PartOf("_scaling", "mean"), _PartOf("_scaling", "scale")
-    _usable = _PartOf("_scaling", "usable")
-    y_center_, y_scale_ = _OfTarget("center"), _OfTarget("scale")
-    n_estimators_, fuser_ = _OfModel("n_members"), _OfModel("fuser")
-    member_coef_, member_intercept_ = _OfModel("coef"), _OfModel("intercept")
-    support_, gate_support_ = _OfModel("support"), _OfModel("gate_support")
-    basis_, n_iter_, history_ = _OfModel("basis"), _OfModel("n_iter"), _OfModel("history")
-    group_of_, group_weights_ = _OfModel("group_of"), _OfModel("group_weights")
-    n_terms_, cv_results_ = _OfModel("n_terms"), _OfModel("candidates")
-    named_estimators_, weights_ = _OfModel("members"), _OfModel("weights")
+    n_features_in_ = _OfTable("table.n_features_in_")
+    feature_names_in_ = _OfTable("table.feature_names_in_")
+    preparation_, _seen_columns = _PartOf("table.preparation"), _PartOf("table.seen")
+    classes_, y_range_ = _PartOf("target.classes"), _PartOf("target.range")
+    y_center_, y_scale_ = _PartOf("target.center"), _PartOf("target.scale")
+    mean_, scale_ = _PartOf("scaling.mean"), _PartOf("scaling.scale")
+    n_estimators_, fuser_ = _PartOf("n_members"), _PartOf("fuser")
+    member_coef_, member_intercept_ = _PartOf("coef"), _PartOf("intercept")
+    support_, gate_support_ = _PartOf("support"), _PartOf("gate_support")
+    basis_, n_iter_, history_ = _PartOf("basis"), _PartOf("n_iter"), _PartOf("history")
+    group_of_, group_weights_ = _PartOf("group_of"), _PartOf("group_weights")
+    n_terms_, cv_results_ = _PartOf("n_terms"), _PartOf("candidates")
+    weights_ = _PartOf("weights")
+    # What other ensembles write as methods is the model's.
+    _predictions, _names = _PartOf("predictions"), _PartOf("names")
+    _fused, _fused_log = _PartOf("fused"), _PartOf("fused_log")
+    _columns_looked_at = _PartOf("columns")
 
     # What an estimator has no parameter for.
     fuser: Any = "gate"
@@ -125,22 +137,15 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self._finder(self).roster
 
     def _restored(self) -> None:
-        own = isinstance(self._target, self._kind_of_target)
+        own = isinstance(self.model_.target, self._kind_of_target)
         refuse("model", "predicts another target.", own)
-        self._finder(self).restored()
-
-    @property
-    def _columns(self) -> FlockColumns:
-        return FlockColumns(self)
+        refuse("model", "has no table.", self.model_.table is not None)
+        getattr(self._finder(self), "restored", list)()
 
     @property
     def _sizes(self) -> dict[str, int]:
         """The lengths in files that are known beforehand."""
         return {} if self._classifies else {"C": 1}
-
-    @cached_property
-    def _target(self) -> Classes | Numbers:
-        return self.model_.target
 
     @property
     def _kind_of_target(self) -> type[Classes | Numbers]:
@@ -176,66 +181,64 @@ class Flock(CallbackSupportMixin, Ensemble):
             return self._fit(X, y, sample_weight, groups)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
-        finder = self._finder(self)
+        finder, kind = self._finder(self), self._kind_of_target
         finder.check_parameters(groups)
-        continued = self.warm_start and hasattr(self, "fuser_")
-        rows = self._open_rows(X, y, sample_weight, groups, reset=not continued)
+        known = getattr(self, "model_", None) if self.warm_start else None
+        rows = self._open_rows(X, y, sample_weight, groups, reset=known is None)
         try:
-            self._kind_of_target.check_rows(self, rows, continued)
+            check_newton(self.learning_rate, rows.n_features)
+            kind.check_rows(self, rows, None if known is None else known.target)
             # If this fit fails, nothing of an earlier one must be left.
-            for name in _OF_ONE_FIT if continued else (*_OF_ONE_FIT, *_CONTINUED):
+            for name in _OF_ONE_FIT if known is not None else (*_OF_ONE_FIT, *_CONTINUED):
                 vars(self).pop(name, None)
-            if not continued:
+            if known is None:
                 # Every draw is a function of this one number.
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            finder.journal = self._open_journal(rows)
-            if isinstance(rows, InMemoryRows):
-                self._keep_seen(rows.table, rows.weight, rows.reading)
-            rows = self._columns.prepared(rows, continued)
-            self._target = self._kind_of_target.learnt(self, rows, continued)
-            self._keep_ranges(rows, continued)
+            journal = self._open_journal(rows)
+            columns = self.n_features_in_, getattr(self, "feature_names_in_", None)
+            how = {"seed": self._seed, "known": known, "journal": journal}
+            fit = PreparedFit(self, rows, *columns, **how)
+            fit.target = kind.learnt(fit, None if known is None else known.target)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)
-            with own_threads() if finder.has_own_threads(rows) else nullcontext():
-                self._not_diverged(finder.run, rows, context, given)
+            with own_threads() if finder.has_own_threads(fit.rows) else nullcontext():
+                self._not_diverged(finder.run, fit, context, given)
             if self._importance_of_columns is None:
-                self._keep_prepared(rows)
+                self._keep_prepared(fit.rows)
         finally:
             rows.close()
-        if self._seen_columns is None and self.preparation_ is None:
-            # Of blocks of rows the means are known, which stand for what is typical.
-            self._seen_columns = seen_means(feature_names(self), self._filling(), self.scale_)
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)  # the model knows them from now on
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
+    def _put_behind(self, first: TablePreparation) -> None:
+        """Take a table's own columns from now on: the flock was fitted to what is made of them."""
+        known, made_of, columns = self.model_, first.preparation_, first.feature_names_in_
+        seen, filling = first._seen_columns, self.model_.table.filling
+        table = KnownTable(len(columns), columns, made_of, seen, filling)
+        names = (name for name in ("support", "gate_support") if hasattr(known, name))
+        used = {name: made_of.on_features(getattr(known, name)) for name in names}
+        self.model_ = replace(known, table=table, **used)
+        found = self._importance_of_columns
+        if hasattr(found, "on_columns"):
+            found = found.on_columns(columns.tolist(), made_of.column_of)
+        elif found is not None:
+            found = replace(found, unit=made_of.column_of)
+        self._importance_of_columns = found
+
     def _keep_prepared(self, rows: InMemoryRows) -> None:
         """Keep some rows to measure importance by, where no folds did."""
-        if not (rows.keeps_folds or hasattr(self, "gate_support_")):
+        model = self.model_
+        if not (rows.keeps_folds or hasattr(model, "gate_support")):
             return  # blocks whose members are grown do not keep their rows
-        unit = np.arange(rows.n_features)
-        if self.preparation_ is not None:
-            unit = self.preparation_.column_of
         X, y, weight = rows.some_rows(MOST_KEPT, self._seed)
         if not (self._classifies or rows.keeps_folds):
-            y = self.y_center_ + y * self.y_scale_  # blocks have the standardized target
-        found = TrainingSample.of(X, y, weight, unit)
+            # Blocks have the standardized target.
+            y = model.target.center + y * model.target.scale
+        found = TrainingSample.of(X, y, weight, model.table.column_of)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
-
-    def _keep_ranges(self, rows: InMemoryRows, continued: bool) -> None:
-        """Learn how far columns go, beyond which new rows are held."""
-        low, high = rows.ranges()
-        if continued and getattr(self, "_ranges", None) is not None:
-            low, high = np.minimum(low, self._ranges[0]), np.maximum(high, self._ranges[1])
-        self._ranges = np.stack([low, high])
-
-    def _check_newton(self, n_features: int) -> None:
-        """Refuse more columns than a way to train members bears."""
-        if self.learning_rate == "newton" and n_features > _MOST_FOR_NEWTON:
-            raise ValueError(
-                f"learning_rate='newton' keeps a matrix of all pairs of features, but X has "
-                f"{n_features} of them, more than {_MOST_FOR_NEWTON}; use 'auto'."
-            )
 
     def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> InMemoryRows:
         if not hasattr(X, "__dask_graph__"):
@@ -290,35 +293,6 @@ class Flock(CallbackSupportMixin, Ensemble):
                 f"{error.member} diverge; use learning_rate='auto' or a smaller number."
             ) from None
 
-    # -- columns ---------------------------------------------------------------------------
-
-    def _set_scale(self, mean: np.ndarray, deviation: np.ndarray) -> None:
-        """Set what columns are centered and scaled by, and which can be used at all."""
-        varies = deviation > 0
-        if not varies.any():
-            count = getattr(self, "n_features_in_", len(varies))
-            raise ValueError(nothing_varies(count, self.preparation_))
-        # Beside an intercept a constant column adds nothing; without one it is the intercept.
-        usable = varies if self.fit_intercept else varies | (mean != 0)
-        # Without an intercept no column may be shifted: that would amount to one.
-        centered = self.scale_features and self.fit_intercept
-        self._scaling = ColumnScale(
-            mean if centered else np.zeros_like(mean),
-            np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean)),
-            usable,
-            filling=mean,
-        )
-
-    def _narrowed(self, rows: InMemoryRows) -> tuple[InMemoryRows, np.ndarray]:
-        """Return the rows without columns of no use, and which columns (D,) are left.
-
-        A product with fewer zeros in it is rounded otherwise, and a search may turn that into
-        another flock: a constant column is to change nothing.
-        """
-        if self._usable.all() or not rows.can_narrow:
-            return rows, np.ones(len(self._usable), dtype=bool)
-        return rows.only(self._usable), self._usable
-
     # -- attributes ------------------------------------------------------------------------
 
     @property
@@ -330,23 +304,34 @@ class Flock(CallbackSupportMixin, Ensemble):
     def estimators_(self) -> list[Any]:
         """The members, each a fitted estimator."""
         check_is_fitted(self, "fuser_")
-        return self.model_.estimators(self)
+        return [
+            self._around(member) if isinstance(member, LinearModel) else member
+            for member in self.model_.estimators()
+        ]
 
-    def _seen_by_members(self) -> dict[str, Any]:
-        """Return what linear members know of the columns that they see, beside their support."""
-        return {
-            "feature_names": getattr(self, "feature_names_in_", None),
-            "basis": self.model_.basis,
-            "preparation": self.preparation_,
-            "scale": self.model_.column_scale,
-        }
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The members of several kinds by name."""
+        if not isinstance(getattr(self, "model_", None), MixedModel):
+            raise AttributeError(f"This {type(self).__name__} has no named_estimators_.")
+        found = Bunch()
+        found.update(zip(self.model_.names(), self.estimators_, strict=True))
+        return found
 
-    def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients (C, P) and intercepts (C,) of a flock that is one linear model."""
-        why_not = self.model_.why_not_one(self)
-        if why_not is not None:
-            raise AttributeError(why_not)
-        return self.model_.as_one()
+    def _around(self, model: LinearModel) -> Self:
+        """Return a flock of linear members alone, which predicts by this model."""
+        flock = type(self)(**self.get_params(deep=False))
+        flock.set_params(members="linear", checkpoint=None)
+        flock.model_, flock._seed = model, self._seed
+        return flock
+
+    def _as_one(self) -> tuple[np.ndarray, Any]:
+        """Return coefficients and intercepts of a flock that is one linear model."""
+        if not hasattr(self, "model_"):
+            raise AttributeError(f"This {type(self).__name__} is not fitted.")
+        if self.model_.why_not_one is not None:
+            raise AttributeError(self.model_.why_not_one)
+        return self.model_.target.as_sklearn_has_it(*self.model_.as_one())
 
     def collapse(self) -> LinearMember | LinearRegressionMember:
         """The whole ensemble as one linear model, where the fuser allows it.
@@ -361,22 +346,19 @@ class Flock(CallbackSupportMixin, Ensemble):
             With the same predictions (of a regressor, but for its ``y_range_``).
         """
         check_is_fitted(self, "fuser_")
-        why_not = self.model_.why_not_one(self)
-        if why_not is not None:
-            raise ValueError(why_not)
-        weights = self.fuser_.member_weights(self.n_estimators_)
-        support = self.support_[weights > 0].any(axis=0)
-        return self._target.member(self, *self._as_one(), support)
+        if self.model_.why_not_one is not None:
+            raise ValueError(self.model_.why_not_one)
+        return self.model_.collapsed()
 
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of a flock that is one linear model, in the shape of scikit-learn's."""
-        return self._target.as_sklearn_has_it(*self._as_one())[0]
+        return self._as_one()[0]
 
     @property
     def intercept_(self) -> np.ndarray | float:
         """Intercepts of a flock that is one linear model, in the shape of scikit-learn's."""
-        return self._target.as_sklearn_has_it(*self._as_one())[1]
+        return self._as_one()[1]
 
     def to_sklearn(self) -> LogisticRegression | LinearRegression:
         """The whole ensemble as a plain linear model of scikit-learn's, which needs no covey.
@@ -400,8 +382,12 @@ class Flock(CallbackSupportMixin, Ensemble):
         LogisticRegression()
         """
         self.collapse()
-        self._columns.check_numbers_alone()
-        model = self._target.plain_model(self)
+        if self.preparation_ is not None:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted to gaps or categories, which no linear "
+                "model of scikit-learn takes; fit it to numbers, or use collapse()."
+            )
+        model = self.model_.target.plain_model(bool(self.fit_intercept), int(sum(self.n_iter_)))
         # Copies: what is done to one model is not done to the other.
         model.coef_, model.intercept_ = np.copy(self.coef_), np.copy(self.intercept_)[()]
         model.n_features_in_ = self.n_features_in_
@@ -418,40 +404,21 @@ class Flock(CallbackSupportMixin, Ensemble):
         much a feature moves them, or it is tried out. See ``importance_``.
         """
         check_is_fitted(self, "fuser_")
-        return self.model_.feature_sizes(self)
+        return self.model_.feature_sizes()
 
     # -- predict ---------------------------------------------------------------------------
 
     def _check_rows(self, X: Any) -> Any:
-        return checked_rows(self, X)
-
-    def _filling(self) -> np.ndarray:
-        return self.model_.filling
+        check_is_fitted(self, "fuser_")
+        return self.model_.table.rows(X, self)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         # Members of other kinds have threads of their own.
         jobs = self.n_jobs if isinstance(self.model_, LinearModel) else None
         return finite_in_blocks(function, X, jobs)
 
-    def _names(self) -> list[str]:
-        return self.model_.names()
-
-    def _predictions(self, X: Any) -> Predictions:
-        return self.model_.predictions(X)
-
-    def _fused(self, X: Any) -> np.ndarray:
-        return self.model_.fused(X)
-
-    def _fused_log(self, X: Any) -> np.ndarray:
-        return self.model_.fused_log(X)
-
-    def _columns_looked_at(self) -> np.ndarray:
-        looked_at = self.model_.columns_looked_at()
-        return np.broadcast_to(looked_at, self.n_features_in_)
-
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
-        rows, units = super()._explained_rows(X)
-        return rows, units if self.preparation_ is None else self.preparation_.column_of
+        return self._check_rows(X), self.model_.table.column_of
 
     @of_classes
     @accepts_dask
@@ -555,7 +522,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         """
         check_number(top, "top", low=1, whole=True)
         rows = self._check_rows(X)
-        decided = self.model_.decisions(self, rows, top=top, max_members=max_members)
+        how = {"top": top, "max_members": max_members, "decision": self.decision_}
+        decided = self.model_.decisions(rows, **how)
         return self._with_reasons(X, decided, top, background)
 
     # -- how far off -----------------------------------------------------------------------
@@ -586,12 +554,14 @@ class Flock(CallbackSupportMixin, Ensemble):
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         rows = self._check_rows(X)
         check_consistent_length(rows, y)
-        truth = self._target.encoded(y, type(self).__name__)
+        truth = self.model_.target.encoded(y, type(self).__name__)
         weight = check_sample_weight(sample_weight, len(truth))
         used = weight > 0
         predicted = self._by_blocks(self._fused, rows)[used]
         weight = effective_weights(weight[used])
-        self.calibration_ = self._target.calibration.of(GIVEN_ROWS, truth[used], predicted, weight)
+        self.calibration_ = self.model_.target.calibration.of(
+            GIVEN_ROWS, truth[used], predicted, weight
+        )
         return self
 
     def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
@@ -600,9 +570,11 @@ class Flock(CallbackSupportMixin, Ensemble):
         ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
         search, these have chosen nothing.
         """
-        truth = self._target.encoded(np.asarray(y), type(self).__name__)
+        truth = self.model_.target.encoded(np.asarray(y), type(self).__name__)
         weight = effective_weights(np.ones(len(truth)))
-        self.calibration_ = self._target.calibration.of(OUT_OF_FOLD, truth, predicted, weight)
+        self.calibration_ = self.model_.target.calibration.of(
+            OUT_OF_FOLD, truth, predicted, weight
+        )
 
     def _measured(self, what: str) -> Any:
         """Return the calibration, or a sentence that says why there is none."""
@@ -784,12 +756,12 @@ class Flock(CallbackSupportMixin, Ensemble):
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
         """
         check_is_fitted(self, "fuser_")
-        return self.model_.summary(self)
+        return self.model_.describe(type(self).__name__, self.importance_)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the estimator, and the flock once it is fitted."""
         html = estimator_html_repr(self)
-        return html + self.model_.table(self) if hasattr(self, "fuser_") else html
+        return html + self.model_.as_html() if hasattr(self, "fuser_") else html
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -24,7 +24,7 @@ from covey.members._member_kinds import (
     suits,
 )
 from covey.members._mixing import Clock, Library
-from covey.members._rows_in_memory import InMemoryRows
+from covey.members._prepared_fit import PreparedFit
 
 # The share of a time limit after which no candidate is begun: what is kept is fitted once more.
 SHARE_OF_SEARCH = 0.75
@@ -42,10 +42,8 @@ class KindComparison:
     ``library`` has the folds, and the linear members if there are any.
     """
 
-    def __init__(
-        self, flock: Any, rows: InMemoryRows, library: Library, clock: Clock, says: Progress
-    ) -> None:
-        self._flock, self._rows, self._library = flock, rows, library
+    def __init__(self, fit: PreparedFit, library: Library, clock: Clock, says: Progress) -> None:
+        self._fit, self._rows, self._library = fit, fit.rows, library
         self._clock, self._says = clock, says
         self._models: dict[str, Any] = {}
         #: The models of the folds by name, where no checkpoint keeps what they predicted.
@@ -55,7 +53,7 @@ class KindComparison:
 
     def run(self, wanted: dict[str, Any], table: TableFacts, *, as_far_as_they_suit: bool) -> None:
         """Add to the library what is wanted; with ``as_far_as_they_suit`` what cannot is not."""
-        library, journal = self._library, self._clock.journal
+        library, journal = self._library, self._fit.journal
         suited = [
             name
             for name, kind in wanted.items()
@@ -122,7 +120,7 @@ class KindComparison:
         """A model on all rows."""
         rows = self._rows
         used = np.flatnonzero(rows.weight)
-        X, weight = as_given(self._flock._columns.given_names(), rows.X, name), rows.weight[used]
+        X, weight = as_given(self._fit.table.given_columns, rows.X, name), rows.weight[used]
         with self._quietly(len(used)):
             try:
                 return fit_member(
@@ -143,7 +141,7 @@ class KindComparison:
 
         A checkpoint keeps all of it: who takes longest must not depend on when a fit went on.
         """
-        journal = self._clock.journal
+        journal = self._fit.journal
         task = None if journal is None else journal.begin()
         if task is not None and task.result is not None:
             kept = task.result
@@ -173,7 +171,7 @@ class KindComparison:
         fitted on the others.
         """
         held_out, y = self._library.held_out, self._rows.y
-        X = as_given(self._flock._columns.given_names(), self._rows.X, name)
+        X = as_given(self._fit.table.given_columns, self._rows.X, name)
 
         def of_fold(number: int) -> tuple[Any, np.ndarray]:
             if self._library.names and self._clock.is_late(1.0):
@@ -182,9 +180,8 @@ class KindComparison:
             with self._quietly(len(train)):
                 weights = self._weights(name, model, train)
                 fitted = fit_on_rows(model, name, X, y, weights, train, number + 1)
-                return fitted, member_prediction(
-                    self._flock._target, name, fitted, take_rows(X, test)
-                )
+                predicted = member_prediction(self._fit.target, name, fitted, take_rows(X, test))
+                return fitted, predicted
 
         parts: list[np.ndarray] = []
         models: list[Any] = []
@@ -194,7 +191,7 @@ class KindComparison:
             parts += [predicted for _, predicted in found]
             if not self._library.may_gain(np.concatenate(parts)):
                 break
-        if self._clock.journal is None:
+        if self._fit.journal is None:
             self.on_folds[name] = models
         return np.concatenate(parts)
 
@@ -227,7 +224,7 @@ class KindComparison:
                 yield
 
     def _side_by_side(self, function: Callable[[int], Any], items: range) -> list:
-        n_jobs = self._flock.n_jobs
+        n_jobs = self._fit.flock.n_jobs
         if n_jobs is None:
             return list(in_order(function, items))
         jobs = Parallel(n_jobs=n_jobs, require="sharedmem")

@@ -18,14 +18,9 @@ from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
 from covey._explanations import LEAST_TOLD, Explanations
+from covey._methods import Method, available_if
 from covey._state import FEATURE_NAMES, Array, Labels, OrAbsent, Record, Where, Whole
-from covey._validation import (
-    Method,
-    as_numbers,
-    available_if,
-    check_one_target,
-    check_sample_weight,
-)
+from covey._validation import as_numbers, check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
 from covey.fusers._outputs import importance_frame
@@ -96,8 +91,7 @@ def regresses(estimator: Any) -> bool:
     return isinstance(estimator, RegressorMixin)
 
 
-of_classes = available_if(classifies)
-of_numbers = available_if(regresses)
+of_classes, of_numbers = available_if(classifies), available_if(regresses)
 
 
 class Ensemble(ABC):
@@ -209,7 +203,7 @@ class Ensemble(ABC):
         predicted : ndarray of shape (n_samples,)
             Numbers are finite, or are refused.
         """
-        fused = self._by_blocks(self._fused, self._check_rows(X))
+        fused = self._answers(self._check_rows(X))
         if self._classifies:
             return returned(self.classes_[decided(self, fused)], X)
         lost = np.flatnonzero(~np.isfinite(fused))
@@ -482,7 +476,8 @@ class Ensemble(ABC):
     @of_classes
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of what ``predict_proba`` gives, without underflow where the rule allows."""
-        return returned(self._by_blocks(self._fused_log, self._check_rows(X)), X)
+        rows = self._check_rows(X)
+        return returned(self._by_blocks(self._fused_log, rows), X)
 
     @of_classes
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -497,7 +492,7 @@ class Ensemble(ABC):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
+        return returned(self._answers(self._check_rows(X)), X)
 
     @property
     def threshold_(self) -> float | None:
@@ -582,7 +577,8 @@ class Ensemble(ABC):
 
         The shape is (n_samples,) for two classes, else (n_samples, n_classes).
         """
-        logs = self._by_blocks(self._fused_log, self._check_rows(X))
+        rows = self._check_rows(X)
+        logs = self._by_blocks(self._fused_log, rows)
         logs = np.where(np.isneginf(logs), np.log(np.finfo(np.float64).tiny), logs)
         return returned(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs, X)
 

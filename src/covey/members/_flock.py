@@ -204,7 +204,7 @@ default="from_dtype"
         nor for Dask collections.
     named_estimators_, weights_ : Bunch and ndarray of shape (n_estimators_,)
         Of several kinds: the members that have a weight, and what it is. The linear members are
-        one of them, "linear", a flock with all of these attributes; the flock itself then has
+        one of them, "linear", a flock whose ``model_`` is theirs; the flock itself then has
         no ``member_coef_``, ``member_intercept_``, ``support_``, ``gate_support_``, ``n_terms_``,
         ``mean_``, ``scale_``, ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and
         ``history_``, and its ``cv_results_`` have ``member``, ``log_loss``, ``weight``,

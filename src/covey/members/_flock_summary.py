@@ -13,6 +13,7 @@ import numpy as np
 from covey._core.basis import Basis
 from covey.fusers import Gate
 from covey.fusers._gate import GatedGroups
+from covey.inspection._importance import Importance
 
 WIDTH, HEIGHT = 100, 24
 # How long names may be: shorter ones are tried where a line would be too long.
@@ -120,28 +121,37 @@ class ColumnEffects:
         return curve
 
 
-def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summary:
-    """Return the text of ``flock.summary()``, of at most so many lines of so many characters."""
-    names, weights, model = flock._columns.names(), _weights(flock), flock.model_
-    made_of = _made_of(flock)
+def flock_summary(
+    model: Any,
+    called: str | None = None,
+    importance: Importance | None = None,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> Summary:
+    """Tell what members look at and when they are asked, in so many lines of so many characters.
+
+    The first line says what the model is ``called``, the second what is lost without columns.
+    """
+    table, weights, target = model.table, _weights(model), model.target
+    names, made_of = table.columns, None if table.preparation is None else table.column_of
     effects = ColumnEffects(model.scaled_basis, names, made_of)
-    contrast, asked = model.contrast(), _conditions(flock, names, made_of)
+    contrast, asked = model.contrast(), _conditions(model, names, made_of)
     shown: dict[int, list[str]] = {}
-    needs = needed_most(flock)
+    needs = needed_most(importance)
     room = height - 2 - len(needs)
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
         head = f"{k + 1:>{len(str(len(weights)))}}  {100 * weights[k]:3.0f} %  "
-        n_used = _counted(int(flock.support_[k].sum()), "feature")
-        lines = _member_lines(head, flock, n_used, moving, asked[k], width)
+        n_used = _counted(int(model.support[k].sum()), "feature")
+        lines = _member_lines(head, target, n_used, moving, asked[k], width)
         room -= len(lines)
         # One line is for the members that do not fit on the screen.
         if room < (len(shown) + 1 < len(weights)):
             break
         shown[int(k)] = lines
-    what = "which class gains" if flock._classifies else "what y does"
+    what = "what y does" if target.is_numeric else "which class gains"
     legend = f"member, weight, features ({what} with more of each), where it is asked:"
-    text = [_counts(flock), *needs, legend]
+    text = [f"{called or type(model).__name__}: {_counts(model)}", *needs, legend]
     text += [line for k in sorted(shown) for line in shown[k]]
     if len(shown) < len(weights):
         rest = 100 * (1 - weights[list(shown)].sum() / weights.sum())
@@ -150,9 +160,8 @@ def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summa
     return Summary("\n".join(text))
 
 
-def needed_most(flock: Any, width: int = WIDTH) -> list[str]:
+def needed_most(found: Importance | None, width: int = WIDTH) -> list[str]:
     """A line about the columns without which the most is lost; none where that is not known."""
-    found = flock.importance_
     ranked = [] if found is None else [one for one in found.ranked() if one[1] >= _LEAST_NEEDED]
     if not ranked:
         return []
@@ -168,27 +177,22 @@ def needed_most(flock: Any, width: int = WIDTH) -> list[str]:
     return [line if len(line) <= width else f"{line[: width - 1]}…"]
 
 
-def _made_of(flock: Any) -> np.ndarray | None:
-    """The feature that each column is made of, where several are made of one."""
-    return None if flock.preparation_ is None else flock.preparation_.column_of
-
-
-def _weights(flock: Any) -> np.ndarray:
+def _weights(model: Any) -> np.ndarray:
     """The mean importance (K,) of each member; where a fuser's is not known, all the same."""
-    if hasattr(flock.fuser_, "member_weights"):
-        weights = flock.fuser_.member_weights(flock.n_estimators_)
+    if hasattr(model.fuser, "member_weights"):
+        weights = model.fuser.member_weights(model.n_members)
         return np.asarray(weights / weights.sum())
-    return np.asarray(flock.model_.shares)
+    return np.asarray(model.shares)
 
 
 def _member_lines(
-    head: str, flock: Any, n_features: str, moving: list[Effect], asked: str, width: int
+    head: str, target: Any, n_features: str, moving: list[Effect], asked: str, width: int
 ) -> list[str]:
     """A member in one line, or in two if there is much to say."""
     if not moving:
         return [f"{head}predicts the same for every row; asked {asked}"]
     for longest in _NAME_LENGTHS:
-        words = _in_words(flock, moving[:_MOST_FEATURES], longest)
+        words = _in_words(target, moving[:_MOST_FEATURES], longest)
         more = ", ..." if len(moving) > _MOST_FEATURES else ""
         line = f"{head}{n_features}: {words}{more}"
         if len(line) < width:
@@ -209,23 +213,21 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def _counts(flock: Any) -> str:
+def _counts(model: Any) -> str:
     """Return how much there is to read."""
-    used = flock.support_.any(axis=0)
-    n_terms = getattr(flock, "n_terms_", None)
-    groups = ""
-    if n_terms is None:
-        n_terms = int(flock.support_.sum())
-        if flock.preparation_ is not None:
-            n_terms = int((flock.member_coef_ != 0).any(axis=1).sum())
-        if isinstance(flock.fuser_, Gate):
-            n_terms += int(flock.fuser_.coef_.any(axis=0).sum())
+    used = model.support.any(axis=0)
+    if hasattr(model, "n_terms"):
+        n_terms, used = model.n_terms, used | model.gate_support.any(axis=0)
+        groups = f" in {_counted(len(model.group_weights), 'group')}"
     else:
-        used = used | flock.gate_support_.any(axis=0)
-        groups = f" in {_counted(len(flock.group_weights_), 'group')}"
+        n_terms, groups = int(model.support.sum()), ""
+        if model.table.preparation is not None:
+            n_terms = int((model.coef != 0).any(axis=1).sum())
+        if isinstance(model.fuser, Gate):
+            n_terms += int(model.fuser.coef_.any(axis=0).sum())
     return (
-        f"{type(flock).__name__}: {_counted(flock.n_estimators_, 'member')}{groups}, "
-        f"{_counted(n_terms, 'term')}, {int(used.sum())} of {_counted(len(used), 'feature')}"
+        f"{_counted(model.n_members, 'member')}{groups}, {_counted(n_terms, 'term')}, "
+        f"{int(used.sum())} of {_counted(len(used), 'feature')}"
     )
 
 
@@ -233,10 +235,10 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _in_words(flock: Any, effects: list[Effect], longest: int) -> str:
+def _in_words(target: Any, effects: list[Effect], longest: int) -> str:
     """Features and what they do, those that do the same together."""
     parts = []
-    for direction, same in groupby(effects, lambda effect: _direction(flock, effect)):
+    for direction, same in groupby(effects, lambda effect: _direction(target, effect)):
         parts.append(direction.format(_joined([effect.name(longest) for effect in same])))
     return ", ".join(parts)
 
@@ -246,37 +248,37 @@ def _joined(names: list[str], word: str = "and") -> str:
     return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _direction(flock: Any, effect: Effect) -> str:
+def _direction(target: Any, effect: Effect) -> str:
     """Return what more of a feature does to a prediction, with a place for its name."""
     if effect.bends:
         return "bends with {}"
-    if not flock._classifies:
+    if target.is_numeric:
         return "rises with {}" if effect.rise[0] > 0 else "falls with {}"
     highest, lowest = effect.rise.argmax(), effect.rise.argmin()
     # Of three classes one may be spoken against, without a word about the other two.
     against = len(effect.rise) > 2 and -effect.rise[lowest] > _CLEARLY * effect.rise[highest]
-    label = shortened(str(flock.classes_[lowest if against else highest]), _NAME_LENGTHS[1])
+    label = shortened(str(target.classes[lowest if against else highest]), _NAME_LENGTHS[1])
     label = label.replace("{", "{{").replace("}", "}}")
     return f"{{}} {'against' if against else 'for'} {label}"
 
 
-def _conditions(flock: Any, names: list[str], made_of: np.ndarray | None) -> list[str]:
+def _conditions(model: Any, names: list[str], made_of: np.ndarray | None) -> list[str]:
     """When each member is asked, in words."""
-    fuser = flock.fuser_
+    fuser = model.fuser
     if isinstance(fuser, GatedGroups):
         groups = np.repeat(np.arange(len(fuser.sizes)), fuser.sizes)
-        scaled, coef = flock.model_.scaled_basis, fuser.coef
+        scaled, coef = model.scaled_basis, fuser.coef
     elif isinstance(fuser, Gate):
-        groups = np.zeros(flock.n_estimators_, dtype=int)
-        scaled, coef = _standardized(fuser, flock.basis_.n_features)
+        groups = np.zeros(model.n_members, dtype=int)
+        scaled, coef = _standardized(fuser, model.basis.n_features)
     else:
         rule = f"as {fuser.title} decides" if fuser.learns else "everywhere"
-        return [rule] * flock.n_estimators_
+        return [rule] * model.n_members
     effects = ColumnEffects(scaled, names, made_of)
     found = []
     for k, group in enumerate(groups):
         together = groups == group
-        share = flock.model_.shares[together]
+        share = model.shares[together]
         # The gradient of the logarithm of a softmax, where its weights are the mean ones.
         routing = coef[k] - share @ coef[together] / share.sum()
         found.append(_condition(effects, routing, scaled[2]))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from html import escape
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from covey._blocks import finite_in_blocks
 from covey._core.basis import Basis
 from covey._core.inspection.fusion_loss import divergences, gate_shares
+from covey._decisions import Decision
 from covey.fusers import Predictions
 from covey.tables._columns import Names, feature_names
 
@@ -28,27 +31,31 @@ CONSTANT = "(constant)"
 
 
 def decisions(
-    flock: Any, X: Any, *, top: int, max_members: int | None = None
+    model: Any,
+    rows: Any,
+    *,
+    top: int,
+    max_members: int | None = None,
+    decision: Decision | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the records of a flock's ``explain`` for checked rows.
+    """Return the records of ``explain`` for rows as members see them.
 
-    With ``max_members`` only so many members are named for each row.
+    With ``max_members`` only so many members are named for each row. The ``decision`` makes
+    classes of probabilities, if it is not the most probable one that is predicted.
     """
-    rows = X.toarray() if hasattr(X, "toarray") else X
-    columns = flock.basis_.rows(rows) - flock.model_.column_mean
-    importance = flock._by_blocks(flock._importance, X)
-    values = flock._by_blocks(flock._member_values, X)
-    contrast, target = flock.model_.contrast(), flock._target
-    names, shares = feature_names(flock), feature_shares(flock.basis_)
-    if flock.preparation_ is not None:
-        shares = shares @ flock._columns.shares()
-    strongest = _strongest(flock, names, shares)
-    records = [
-        {**target.decided(flock, fused), "members": []}
-        for fused in flock._by_blocks(flock._fused, X)
-    ]
-    if flock.model_.means is not None:
-        found = flock._by_blocks(lambda rows: _gate_shares(flock, rows), X)
+    target, table = model.target, model.table
+    records = decided_records(model, rows, decision)
+    dense = rows.toarray() if hasattr(rows, "toarray") else rows
+    columns = model.basis.rows(dense) - model.column_mean
+    importance = finite_in_blocks(model.weights_of_rows, rows)
+    values = finite_in_blocks(model.member_values, rows)
+    contrast, names = model.contrast(), feature_names(table)
+    shares = table.by_feature(feature_shares(model.basis))
+    # What moves each member the most in general; "(constant)" where nothing does.
+    sizes = model.member_sizes()
+    strongest = [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]
+    if model.means is not None:
+        found = finite_in_blocks(partial(_gate_shares, model), rows)
         for record, share in zip(records, found.tolist(), strict=True):
             record["gate_share"] = share
     # For all rows at once: the most important member of each, then the second, and so on.
@@ -56,14 +63,14 @@ def decisions(
     for rank, member in enumerate(order.T):
         weight = importance[np.arange(len(member)), member]
         # The most important one is named, however many members share in a decision.
-        rows = np.flatnonzero((weight > LEAST_WEIGHT) | (rank == 0))
-        if not len(rows):
+        named = np.flatnonzero((weight > LEAST_WEIGHT) | (rank == 0))
+        if not len(named):
             break
-        found = (target.decision(one) for one in values[rows, member[rows]])
+        found = (target.decision(one) for one in values[named, member[named]])
         decided, code = zip(*found, strict=True)
-        push = (contrast[member[rows], code] * columns[rows]) @ shares
-        for row, own, pushes in zip(rows, decided, push, strict=True):
-            reasons = because(pushes, names, top, either_way=not flock._classifies)
+        push = (contrast[member[named], code] * columns[named]) @ shares
+        for row, own, pushes in zip(named, decided, push, strict=True):
+            reasons = because(pushes, names, top, either_way=target.is_numeric)
             records[row]["members"].append(
                 {
                     "member": int(member[row]) + 1,
@@ -75,25 +82,36 @@ def decisions(
     return records
 
 
-def _gate_shares(flock: Any, X: Any) -> np.ndarray:
+def decided_records(model: Any, rows: Any, decision: Decision | None) -> list[dict[str, Any]]:
+    """Return a record of what is predicted of each row, which names no member yet."""
+    fused = finite_in_blocks(model.fused, rows)
+    if model.target.is_numeric:
+        found = [model.target.decision(one)[0] for one in fused]
+    else:
+        codes = (fused.argmax(axis=1) if decision is None else decision.codes(fused)).tolist()
+        found = [model.target.decision(*one)[0] for one in zip(fused, codes, strict=True)]
+    return [{**one, "members": []} for one in found]
+
+
+def _gate_shares(model: Any, rows: Any) -> np.ndarray:
     """How much of each row's prediction is the gate's, (n,); see `covey.inspection.gate_share`.
 
     What it replaces by means are those of the training rows, so that a row is explained alike
     whichever rows are explained with it.
     """
-    P, importance = flock._predictions(X), flock._importance(X)
-    usual = np.broadcast_to(flock.model_.shares, importance.shape)
+    P, importance = model.predictions(rows), model.weights_of_rows(rows)
+    usual = np.broadcast_to(model.shares, importance.shape)
     unvaried = Predictions(
-        np.broadcast_to(flock.model_.means, P.values.shape),
+        np.broadcast_to(model.means, P.values.shape),
         None if P.kind == "value" else P.classes,
         kind=P.kind,
     )
     fused, without_gate, without_members = (
-        flock.fuser_.fuse_by(predictions, counted)
+        model.fuser.fuse_by(predictions, counted)
         for predictions, counted in ((P, importance), (P, usual), (unvaried, importance))
     )
     if P.kind == "value":
-        unit = float(flock.y_scale_) ** 2
+        unit = float(model.target.scale) ** 2
         return gate_shares((fused - without_gate) ** 2, (fused - without_members) ** 2, unit)
     return gate_shares(divergences(fused, without_gate), divergences(fused, without_members))
 
@@ -109,12 +127,6 @@ def because(
     size = pushes if not either_way and pushes.max() > _LEAST_PUSH else np.abs(pushes)
     chosen = np.argsort(-size, kind="stable")[:top]
     return [(names[k], float(pushes[k])) for k in chosen if size[k] > _LEAST_PUSH]
-
-
-def _strongest(flock: Any, names: Names, shares: Any) -> list[str]:
-    """Return what moves each member the most in general; "(constant)" where nothing does."""
-    sizes = np.abs(flock.model_.contrast() * flock.model_.column_scale).mean(axis=1) @ shares
-    return [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]
 
 
 def feature_shares(basis: Basis) -> Any:
@@ -134,38 +146,35 @@ def feature_shares(basis: Basis) -> Any:
     )
 
 
-def flock_table(flock: Any) -> str:
+def flock_table(model: Any) -> str:
     """The members as an HTML table: their group, mean importance, features, the heaviest."""
-    names = feature_names(flock)
-    sizes = np.abs(flock.model_.contrast()).mean(axis=1) * flock.model_.column_scale
-    made_of = flock.preparation_
+    names = feature_names(model.table)
+    sizes = model.member_sizes()
     # Only a search makes more than one group.
-    groups = getattr(flock, "group_of_", np.zeros(len(sizes), dtype=int))
+    groups = getattr(model, "group_of", np.zeros(len(sizes), dtype=int))
     rows = []
-    for number, (size, support) in enumerate(zip(sizes, flock.support_, strict=True)):
-        size = flock.basis_.on_features(size)
-        size = size if made_of is None else size @ made_of.shares()
+    for number, (size, support) in enumerate(zip(sizes, model.support, strict=True)):
         heavy = np.argsort(-size, kind="stable")
         top = ", ".join(names[which] for which in heavy[:_TOP_FEATURES] if support[which])
         cells = [
             str(number + 1),
             str(groups[number] + 1),
-            f"{100 * flock.model_.shares[number]:.0f} %",
+            f"{100 * model.shares[number]:.0f} %",
             f"{int(support.sum())} of {len(support)}",
             top,
         ]
         rows.append(cells)
     heads = ("member", "group", "weight", "features", "the heaviest")
-    return html_table(flock, f"{flock.n_estimators_} members", heads, rows)
+    return html_table(model, f"{model.n_members} members", heads, rows)
 
 
-def html_table(flock: Any, title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """An HTML table about a flock."""
+def html_table(model: Any, title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """An HTML table about a model."""
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     head = "".join(f"<th>{name}</th>" for name in heads)
-    if flock._classifies:
-        title += f", {len(flock.classes_)} classes"
+    if not model.target.is_numeric:
+        title += f", {len(model.target.classes)} classes"
     return (
         f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>"

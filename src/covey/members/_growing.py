@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from covey._state import refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate
 from covey.members._linear_model import GrownModel
+from covey.members._prepared_fit import PreparedFit
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._stored import check_fuser
+from covey.members._targets import Classes, Numbers
 
 _TEMPERATURE = 0.01
 # Products with so many numbers of X are worth several threads of BLAS.
@@ -48,7 +51,6 @@ class GrownMember:
 class Growing:
     """A fit of a flock that Algorithm 1 grows."""
 
-    journal: Any = None
     roster = None  # there are no members of other kinds
 
     def __init__(self, flock: Any) -> None:
@@ -57,8 +59,6 @@ class Growing:
     def restored(self) -> None:
         """Refuse a flock of a file whose parts do not fit each other."""
         flock, model = self._flock, self._flock.model_
-        flock._scaling = model.scaling
-        flock._columns.check_width("basis", model.basis.n_features)
         kind = AccuracyHistory if flock._classifies else LossHistory
         own = all(isinstance(one.history, kind | None) for one in flock._grown)
         refuse("grown", "has histories of another target.", own)
@@ -67,7 +67,7 @@ class Growing:
             largest = np.abs(getattr(model, name)).max(initial=0.0)
             refuse(name, "is not finite.", largest <= _LARGEST, too_large=True)
         example = model.target.example(model.n_members)
-        check_fuser(model.fuser, lambda fuser: example, len(flock.mean_))
+        check_fuser(model.fuser, lambda fuser: example, model.basis.n_features)
 
     def check_parameters(self, groups: Any = None) -> None:
         """Refuse parameters that make no sense, before any data is read."""
@@ -88,7 +88,8 @@ class Growing:
         if flock.temperature is not None:
             check_number(flock.temperature, "temperature", low=0, closed="neither")
         check_number(flock.subset_penalty, "subset_penalty", low=0)
-        flock._kind_of_target.check_loss(flock)
+        target = Classes if flock._classifies else Numbers
+        target.check_loss(flock)
         if flock.select_size is not None:
             check_choice(flock.select_size, "select_size", ("train", "validation"))
         check_number(
@@ -127,7 +128,7 @@ class Growing:
                 f"{type(flock).__name__} has none; use {search}, or leave groups out."
             )
 
-    def settings(self) -> TrainingSettings:
+    def settings(self, target: Classes | Numbers) -> TrainingSettings:
         """Return how a member is trained."""
         flock = self._flock
         return TrainingSettings(
@@ -139,7 +140,7 @@ class Growing:
             acceptance=flock.acceptance,
             temperature=_TEMPERATURE if flock.temperature is None else float(flock.temperature),
             subset_penalty=float(flock.subset_penalty),
-            **flock._kind_of_target.growth(flock),
+            **target.growth(flock),
         )
 
     @property
@@ -151,22 +152,22 @@ class Growing:
         """Return whether products have one thread each; large ones are left to BLAS."""
         return rows.n_weighted() * rows.n_features < _LARGE_TABLE
 
-    def run(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
+    def run(self, fit: PreparedFit, context: Any, given: dict[str, Any]) -> None:
         """Grow the members, and learn to fuse them."""
-        flock, fuser = self._flock, self._fuser
+        flock, fuser, rows = self._flock, self._fuser, fit.rows
         if not hasattr(flock, "_grown"):
             flock._grown = []
         learns = fuser.learns and not isinstance(fuser, Gate)
         if learns or flock.select_size == "validation":
-            rows.hold_out(flock.validation_fraction, flock._seed)
-        if flock._classifies and not flock._grown:
-            flock._set_scale(*rows.moments())
-        self._grow(rows, context, given)
-        model = self._model(len(flock._grown))
+            rows.hold_out(flock.validation_fraction, fit.seed)
+        if not (fit.is_numeric or flock._grown):
+            fit.learn_scale()
+        self._grow(fit, context, given)
+        model = self._model(fit, len(flock._grown))
         if flock.select_size is not None:
-            model = self._model(best_size(rows.stage_scores(model, fuser)))
+            model = self._model(fit, best_size(rows.stage_scores(model, fuser)))
         if isinstance(fuser, Gate):
-            model = self._refined(rows)
+            model = self._refined(fit)
         elif fuser.learns:
             X, y, weight = rows.held_out()
             fuser.fit(model.predictions(X), y, X, weight)
@@ -175,31 +176,31 @@ class Growing:
             fuser.fit(model.target.example(model.n_members))
         flock.model_ = model
 
-    def _grow(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
-        flock = self._flock
+    def _grow(self, fit: PreparedFit, context: Any, given: dict[str, Any]) -> None:
+        flock, scaling = self._flock, fit.scaling
         self._check_warm_start()
-        trainer = rows.trainer(
-            flock.mean_,
-            flock.scale_,
-            flock._usable,
-            self.settings(),
+        trainer = fit.rows.trainer(
+            scaling.mean,
+            scaling.scale,
+            scaling.usable,
+            self.settings(fit.target),
             flip_probability=float(flock.flip_probability),
-            seed=flock._seed,
-            unit_of_feature=flock._columns.units(),
-            journal=self.journal,
+            seed=fit.seed,
+            unit_of_feature=fit.units(),
+            journal=fit.journal,
         )
         for member in flock._grown:
             trainer.see(member.theta[:, None, :], member.intercept[:, None])
         for number in range(len(flock._grown), flock.n_estimators):
             task = context.subcontext(task_name="member").call_on_fit_task_begin(estimator=flock)
             started = time.perf_counter()
-            flock._grown.append(self._grow_one(rows, trainer))
+            flock._grown.append(self._grow_one(fit, trainer))
             self._show(number, time.perf_counter() - started)
-            rows.done("member")
+            fit.rows.done("member")
             stop = task.call_on_fit_task_end(
                 estimator=flock,
                 **given,
-                reconstruction_attributes=self._reconstruction,
+                reconstruction_attributes=partial(self._reconstruction, fit),
             )
             if stop:
                 break
@@ -211,7 +212,7 @@ class Growing:
                 stacklevel=6,
             )
 
-    def _grow_one(self, rows: InMemoryRows, trainer: Any) -> GrownMember:
+    def _grow_one(self, fit: PreparedFit, trainer: Any) -> GrownMember:
         grown = trainer.grow()
         return GrownMember(
             to_host(grown.theta[:, 0]).astype(np.float64),
@@ -220,7 +221,7 @@ class Growing:
             int(grown.n_iter[0]),
             float(np.abs(grown.criterion[0])),
             grown.history[0],
-            self._flock._target.failure(self._flock, grown),
+            fit.target.failure(self._flock, grown),
         )
 
     def _show(self, number: int, seconds: float) -> None:
@@ -234,14 +235,11 @@ class Growing:
                 f"{int(member.support.sum())} of {len(member.support)} features, {seconds:.2f} s"
             )
 
-    def _reconstruction(self) -> dict[str, Any] | None:
+    def _reconstruction(self, fit: PreparedFit) -> dict[str, Any] | None:
         """Return what callbacks make a fitted flock of; None if the fuser is yet to be learnt."""
-        flock = self._flock
         if self._fuser.learns:
             return None
-        names = ("_target", "_scaling")
-        known = {name: getattr(flock, name) for name in names if hasattr(flock, name)}
-        return {"model_": self._model(len(flock._grown)), **known}
+        return {"model_": self._model(fit, len(self._flock._grown))}
 
     def _parts(self, n_members: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
@@ -252,40 +250,39 @@ class Growing:
             np.stack([member.support for member in members]),
         )
 
-    def _model(self, n_members: int) -> GrownModel:
-        flock = self._flock
+    def _model(self, fit: PreparedFit, n_members: int) -> GrownModel:
         theta, intercept, support = self._parts(n_members)
-        members = flock._grown[:n_members]
-        coef = theta / flock.scale_
+        members, mean, scale = self._flock._grown[:n_members], fit.scaling.mean, fit.scaling.scale
+        coef = theta / scale
         return GrownModel.of(
-            flock,
+            fit,
             fuser=self._fuser,
-            basis=replace(Basis.plain(coef.shape[2]), seen=flock._ranges),
+            basis=replace(Basis.plain(coef.shape[2]), seen=fit.ranges),
             coef=coef,
-            intercept=intercept - coef @ flock.mean_,
+            intercept=intercept - coef @ mean,
             support=support,
             history=[member.history for member in members],
             n_iter=np.array([member.n_iter for member in members]),
-            column_mean=flock.mean_,
-            column_scale=flock.scale_,
+            column_mean=mean,
+            column_scale=scale,
             shares=np.full(len(members), 1.0 / len(members)),
         )
 
-    def _refined(self, rows: InMemoryRows) -> GrownModel:
+    def _refined(self, fit: PreparedFit) -> GrownModel:
         """Fit gate and members together, each member on the subset that it was grown on."""
-        flock = self._flock
+        flock, rows = self._flock, fit.rows
         theta, intercept = rows.refine(
             self._fuser,
-            flock.mean_,
-            flock.scale_,
+            fit.scaling.mean,
+            fit.scaling.scale,
             self._parts(len(flock._grown)),
             fit_intercept=bool(flock.fit_intercept),
-            journal=self.journal,
-            seed=flock._seed,
+            journal=fit.journal,
+            seed=fit.seed,
         )
         for member, refined, moved in zip(flock._grown, theta, intercept, strict=True):
             member.theta, member.intercept = refined, moved
-        model = self._model(len(flock._grown))
+        model = self._model(fit, len(flock._grown))
         self._warn_of_constant_members(rows.constant_members(model))
         shares, means = rows.mean_importance(model), rows.mean_predictions(model)
         return replace(model, shares=shares, means=means)

@@ -9,21 +9,19 @@ from typing import Any
 import numpy as np
 
 from covey._blocks import take_rows
-from covey._core.gating.gate import Groups
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
-from covey._core.search.assembly import FoundFlock
 from covey._folds import check_groups
 from covey._validation import check_sample_weight
 from covey.inspection._importance import (
     Importance,
     column_importance,
-    encoded,
     measured,
     most_used,
     sampled_rows,
 )
 from covey.members._held_out import HeldOutRows
 from covey.members._member_kinds import LINEAR, as_given, member_prediction
+from covey.members._prepared_fit import PreparedFit
 from covey.tables._columns import feature_names, flip_units
 
 # Training rows that are kept to measure by, at most.
@@ -68,19 +66,16 @@ class TrainingSample:
         numbers, names, whole = _dense(self.X), feature_names(model), _groups_of_features(model)
         unit = whole[self.unit]
         used = np.bincount(whole, model._columns_looked_at()) > 0
-        used = most_used(used, _correlations(numbers, unit, self.y, len(used)))
+        used = most_used(used, _followed(numbers, unit, self.y, len(used)))
         answers = PlainAnswers(model._answers, replaced_in(numbers, unit), np.arange(len(numbers)))
-        classes = getattr(model, "classes_", None)
         found = measured(
             [answers],
             numbers,
             unit,
             [names[one] for one in np.unique(whole, return_index=True)[1]],
-            encoded(self.y, classes),
+            (self.y, getattr(model, "classes_", None)),
             self.weight,
             used=used,
-            is_value=classes is None,
-            groups=None,
             seed=seed,
             rows=words,
         )
@@ -107,20 +102,21 @@ class WeightedAnswers:
 
 
 def importance_on_folds(
-    flock: Any, rows: Any, held_out: HeldOutRows, models: dict[str, list[Any]], weights: np.ndarray
+    fit: PreparedFit, held_out: HeldOutRows, models: dict[str, list[Any]], weights: np.ndarray
 ) -> Importance:
     """The importance of columns by models that were fitted without the rows of a fold.
 
     ``models`` has those of each fold by the name of the member, in the order of the weights.
     """
-    names, whole = feature_names(flock), _groups_of_features(flock)
-    unit = whole[_units(flock, rows.n_features)]
+    rows, table, target = fit.rows, fit.table, fit.target
+    names, whole = feature_names(table), _groups_of_features(fit.flock)
+    unit = whole[table.column_of]
     units = [names[one] for one in np.unique(whole, return_index=True)[1]]
     used = np.ones(len(units), dtype=bool)
     sizes = np.zeros(len(units))
     for one in models.get(LINEAR, ()):
         # What all classes have in common moves none of them.
-        shared = one.coef.mean(axis=1, keepdims=True) if flock._classifies else 0.0
+        shared = one.coef.mean(axis=1, keepdims=True) if not fit.is_numeric else 0.0
         moved = np.abs(one.coef - shared)
         total = np.einsum("kcp,p->p", moved, one.column_scale)
         total += np.abs(one.gate_coef * one.column_scale).sum(axis=0)
@@ -129,10 +125,10 @@ def importance_on_folds(
         used = sizes > 0
     which = np.unique(held_out.rows)
     times = 1 if list(models) == [LINEAR] else _TIMES_LONGER
-    which = which[sampled_rows(len(which), times * int(used.sum()), flock._seed, rows.n_features)]
+    which = which[sampled_rows(len(which), times * int(used.sum()), fit.seed, rows.n_features)]
     numbers, truth = _dense(take_rows(rows.X, which)), rows.y[which]
     if not sizes.any():
-        sizes = _correlations(numbers, unit, truth, len(units))
+        sizes = _followed(numbers, unit, truth, len(units))
     place = np.full(len(rows.y), -1)
     place[which] = np.arange(len(which))
     replaced = replaced_in(numbers, unit)
@@ -141,18 +137,20 @@ def importance_on_folds(
         own = place[test][place[test] >= 0]
         if not len(own):
             continue
-        of_models: list[Answers] = [
-            _gated(flock, found[number], numbers, unit, own)
-            if name == LINEAR
-            else PlainAnswers(_asking(flock, name, found[number]), replaced, own)
-            for name, found in models.items()
-        ]
+        of_models: list[Answers] = []
+        for name, found in models.items():
+            one = found[number]
+            if name != LINEAR:
+                of_models.append(PlainAnswers(_asking(fit, name, one), replaced, own))
+                continue
+            parts = one.groups, *target.in_units(one.coef, one.intercept), numbers, unit, own
+            of_models.append(GatedAnswers(*parts, is_value=fit.is_numeric))
         alone = len(of_models) == 1
         answers.append(of_models[0] if alone else WeightedAnswers(of_models, weights))
     weight = held_out.weight[which]
     if rows.class_factors is not None:
         # Costs of classes are for the training; what is told is for rows as they come.
-        weight = weight / rows.class_factors[np.searchsorted(flock.classes_, truth)]
+        weight = weight / rows.class_factors[np.searchsorted(target.classes, truth)]
     groups = getattr(rows, "_groups", None)
     if groups is not None:
         groups = check_groups(groups, len(rows.y))[which]
@@ -163,32 +161,19 @@ def importance_on_folds(
         numbers,
         unit,
         units,
-        encoded(truth, getattr(flock, "classes_", None)),
+        (truth, getattr(target, "classes", None)),
         weight,
         used=most_used(used, sizes),
-        is_value=not flock._classifies,
         groups=groups,
-        seed=flock._seed,
+        seed=fit.seed,
         rows=f"{len(which):,} training rows, predicted by flocks that were fitted without them "
         f"({n_folds} {'fold' if n_folds == 1 else 'folds'}{by_groups})",
     )
     return found.in_parts(names, whole)
 
 
-def _gated(
-    flock: Any, found: FoundFlock, numbers: np.ndarray, unit: np.ndarray, rows: np.ndarray
-) -> Answers:
-    groups = Groups(
-        found.basis, found.gate_coef, found.gate_intercept, found.sizes, found.pools, found.weights
-    )
-    coef, intercept = flock._target.in_units(found.coef, found.intercept)
-    return GatedAnswers(
-        groups, coef, intercept, numbers, unit, rows, is_value=not flock._classifies
-    )
-
-
-def _asking(flock: Any, name: str, model: Any) -> Any:
-    target, columns = flock._target, flock._columns.given_names()
+def _asking(fit: PreparedFit, name: str, model: Any) -> Any:
+    target, columns = fit.target, fit.table.given_columns
     return lambda X: member_prediction(target, name, model, as_given(columns, X, name))
 
 
@@ -202,25 +187,21 @@ def _groups_of_features(model: Any) -> np.ndarray:
     return flip_units(getattr(model, "feature_groups", None), None, barred, names)
 
 
-def _units(flock: Any, n_columns: int) -> np.ndarray:
-    """The feature that each column is made of."""
-    made_of = flock.preparation_
-    return np.arange(n_columns) if made_of is None else made_of.column_of
-
-
 def _dense(X: Any) -> np.ndarray:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
-def _correlations(
-    numbers: np.ndarray, unit: np.ndarray, y: np.ndarray, n_units: int
-) -> np.ndarray:
+def _followed(numbers: np.ndarray, unit: np.ndarray, y: np.ndarray, n_units: int) -> np.ndarray:
     """How closely the target follows the columns of each unit, (n_units,)."""
     target = (y[:, None] == np.unique(y)) if y.dtype.kind in "OSUb" else y[:, None]
-    target = target - target.mean(axis=0, dtype=np.float64)
-    centered = numbers - numbers.mean(axis=0)
-    sizes = np.outer(np.linalg.norm(centered, axis=0), np.linalg.norm(target, axis=0))
     found = np.zeros(n_units)
-    close = np.abs(centered.T @ target / np.where(sizes > 0, sizes, 1.0)).max(axis=1)
-    np.maximum.at(found, unit, close)
+    np.maximum.at(found, unit, correlations(numbers, target))
     return found
+
+
+def correlations(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """How closely columns (n, D) follow any of the targets (n, T), (D,): from 0 to 1."""
+    columns = columns - columns.mean(axis=0)
+    targets = targets - targets.mean(axis=0, dtype=np.float64)
+    sizes = np.outer(np.linalg.norm(columns, axis=0), np.linalg.norm(targets, axis=0))
+    return np.abs(columns.T @ targets / np.where(sizes > 0, sizes, 1.0)).max(axis=1)

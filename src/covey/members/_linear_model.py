@@ -9,7 +9,6 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from covey import _state as stored
-from covey._blocks import finite_in_blocks
 from covey._core.basis import Basis
 from covey._core.search.assembly import FoundFlock
 from covey._core.softmax_linear import linear_logits, log_softmax
@@ -17,9 +16,10 @@ from covey._state import refuse
 from covey._validation import check_coefficients
 from covey.fusers import Fuser, Predictions
 from covey.fusers._gate import GatedGroups
+from covey.members._flock_model import FlockModel
 from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
-from covey.members._targets import Classes, Numbers
+from covey.members._prepared_fit import ColumnScale, PreparedFit
 
 # What a search found that a model keeps as it is, or in the units of y.
 _AS_FOUND = (
@@ -29,23 +29,12 @@ _AS_FOUND = (
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnScale:
-    """How columns are standardized, and what they are where a new row has gaps."""
+class LinearModel(FlockModel):
+    """K linear members on P columns, which are made of the D columns of a table.
 
-    mean: Annotated[np.ndarray, stored.Array("D")]
-    scale: Annotated[np.ndarray, stored.Array("D", low=1e-200)]
-    usable: Annotated[np.ndarray, stored.Flags("D")]
-    filling: Annotated[np.ndarray, stored.Array("D")]
-
-
-@dataclass(frozen=True, eq=False)
-class LinearModel:
-    """K linear members on P columns, which are made of F features.
-
-    A subclass says what fuses them, ``fuser``. What the table was like, its flock knows.
+    A subclass says what fuses them, ``fuser``.
     """
 
-    target: Annotated[Classes | Numbers, stored.AnyOf(Classes, Numbers, letters="C")]
     scaling: Annotated[ColumnScale, stored.Record(ColumnScale, "D")]
     basis: Annotated[Basis, stored.Record(Basis, "D P")]
     coef: Annotated[np.ndarray, stored.Array("K C P", fewest=1, most=100_000)]
@@ -62,7 +51,7 @@ class LinearModel:
     @classmethod
     def of(
         cls,
-        flock: Any,
+        fit: PreparedFit,
         *,
         basis: Basis,
         coef: np.ndarray,
@@ -72,19 +61,19 @@ class LinearModel:
         **more: Any,
     ) -> Self:
         """Make a model of members (K, C, P), given for a standardized target."""
-        coef, intercept = flock._target.in_units(coef, intercept)
-        names = getattr(flock, "feature_names_in_", None)
-        if flock.preparation_ is not None:
-            names = np.array(flock._columns.names(), dtype=object)
-        check_coefficients(coef, basis.feature, names)
+        table = fit.known_table()
+        coef, intercept = fit.target.in_units(coef, intercept)
+        named = table.preparation is not None or table.feature_names_in_ is not None
+        check_coefficients(coef, basis.feature, table.columns if named else None)
         return cls(
-            target=flock._target,
-            scaling=flock._scaling,
+            target=fit.target,
+            table=table,
+            scaling=fit.scaling,
             basis=basis,
             # As files hold them: products of other layouts differ in their last bit.
             coef=np.ascontiguousarray(coef),
             intercept=intercept,
-            support=flock._columns.on_features(support),
+            support=table.on_features(support),
             history=[{} if past is None else vars(past).copy() for past in history],
             means=None,
             **more,
@@ -104,92 +93,102 @@ class LinearModel:
         """Return the members' names."""
         return [f"member {k}" for k in range(1, self.n_members + 1)]
 
-    def estimators(self, flock: Any) -> list[Any]:
+    def estimators(self) -> list[Any]:
         """Return the members, each a fitted estimator that shares the arrays."""
-        parts = zip(self.coef, self.intercept, self.support, strict=True)
-        return [self.target.member(flock, *part) for part in parts]
+        return list(map(self._estimator, self.coef, self.intercept, self.support))
+
+    def _estimator(self, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray) -> Any:
+        """Return one linear model (C, P) of the table."""
+        return self.target.member(
+            coef,
+            intercept,
+            support,
+            feature_names=self.table.feature_names_in_,
+            basis=self.basis,
+            preparation=self.table.preparation,
+            scale=self.column_scale,
+        )
 
     def contrast(self) -> np.ndarray:
         """Return the coefficients (K, C, P) without what all classes share."""
         return self.target.contrast(self.coef)
+
+    # -- all members as one ----------------------------------------------------------------
 
     @property
     def is_one(self) -> bool:
         """Whether all members together are one linear model."""
         return isinstance(self.fuser, self.target.linear_fuser)
 
+    @property
+    def why_not_one(self) -> str | None:
+        """Why this is not one linear model; None if it is."""
+        if self.is_one:
+            return None
+        return (
+            f"Only the {self.target.linear_rule} of linear members is itself linear; what "
+            f"{self.fuser.title} fuses cannot collapse into one linear model."
+        )
+
     def as_one(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (C, P) and intercepts (C,) of members that are fused into one."""
         weights = self.fuser.member_weights(self.n_members)
         return np.tensordot(weights, self.coef, axes=1), weights @ self.intercept
 
-    def why_not_one(self, flock: Any) -> str | None:
-        """Return why a flock is not one linear model; None if it is."""
-        if self.is_one:
-            return None
-        return (
-            f"Only the {self.target.linear_rule} of linear members is itself linear; "
-            f"fuser={flock.fuser!r} cannot collapse into one linear model."
-        )
+    def collapsed(self) -> Any:
+        """Return members that are fused into one as a fitted estimator."""
+        used = self.fuser.member_weights(self.n_members) > 0
+        return self._estimator(*self.as_one(), self.support[used].any(axis=0))
 
     # -- predict ---------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the probabilities (n, C), or the numbers (n,), of rows as members see them."""
-        return finite_in_blocks(self.fused, X)
-
-    def predictions(self, X: Any) -> Predictions:
+    def predictions(self, rows: Any) -> Predictions:
         """Return what the members predict, whose linear functions give (C, K, n)."""
         members = self.coef.transpose(1, 0, 2), self.intercept.T
-        return self.target.predictions(linear_logits(self.basis.rows(X), *members))
+        return self.target.predictions(linear_logits(self.basis.rows(rows), *members))
 
-    def fused(self, X: Any) -> np.ndarray:
+    def fused(self, rows: Any) -> np.ndarray:
         """Return what they predict together."""
-        if self.is_one:
-            fused = self.target.of_one(linear_logits(self.basis.rows(X), *self.as_one()))
-        elif isinstance(self.fuser, GatedGroups):
-            fused = self.target.of_pool(self.fuser.fuse_linear(X, self.coef, self.intercept))
-        else:
-            fused = self.fuser.fuse(self.predictions(X), X)
-        return self.target.bounded(fused)
+        if not self.is_one:
+            return super().fused(rows)
+        outputs = linear_logits(self.basis.rows(rows), *self.as_one())
+        return self.target.bounded(self.target.of_one(outputs))
 
-    def fused_log(self, X: Any) -> np.ndarray:
+    def fused_log(self, rows: Any) -> np.ndarray:
         """Return the logarithms of that."""
         if self.is_one:
-            return log_softmax(linear_logits(self.basis.rows(X), *self.as_one())).T
-        if isinstance(self.fuser, GatedGroups):
-            with np.errstate(divide="ignore"):
-                return np.log(self.fused(X))
-        return self.fuser.fuse_log(self.predictions(X), X)
-
-    @property
-    def filling(self) -> np.ndarray:
-        """What takes the place of gaps (D,) in new rows."""
-        return self.scaling.filling
+            return log_softmax(linear_logits(self.basis.rows(rows), *self.as_one())).T
+        return super().fused_log(rows)
 
     # -- tell ------------------------------------------------------------------------------
 
-    def columns_looked_at(self) -> np.ndarray:
-        """Return which features may move a prediction, (F,)."""
+    def columns(self) -> np.ndarray:
+        """Return which columns of the table may move a prediction, (F,)."""
         return self.fuser.needs_X | self.support.any(axis=0)
 
     def column_sizes(self) -> np.ndarray:
         """Return how large the coefficients of each column (D,) are; they sum to one."""
-        size = np.abs(self.contrast() * self.column_scale).mean(axis=1)
-        size = self.basis.on_features(self.shares @ size + self.gate_sizes())
+        size = self.basis.on_features(self.shares @ self._moved() + self.gate_sizes())
         return size / size.sum() if size.any() else size
+
+    def _moved(self) -> np.ndarray:
+        """Return how far one deviation of each column (P,) moves each member, (K, P)."""
+        return np.abs(self.contrast() * self.column_scale).mean(axis=1)
+
+    def member_sizes(self) -> np.ndarray:
+        """Return how far one deviation of each feature moves each member, (K, F)."""
+        found = np.array([self.basis.on_features(moved) for moved in self._moved()])
+        return self.table.by_feature(found)
 
     def gate_sizes(self) -> np.ndarray | float:
         """Return how much each column (P,) moves gates that were learnt with the members."""
         return 0.0
 
-    def feature_sizes(self, flock: Any) -> np.ndarray:
+    def feature_sizes(self) -> np.ndarray:
         """Return how large the coefficients of each feature (F,) are; they sum to one."""
-        sizes = self.column_sizes()
-        return sizes if flock.preparation_ is None else sizes @ flock.preparation_.shares()
+        return self.table.by_feature(self.column_sizes())
 
-    # These take the flock, too.
-    decisions, summary, table = map(staticmethod, (decisions, flock_summary, flock_table))
+    decisions, describe, as_html = decisions, flock_summary, flock_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,15 +216,15 @@ class GatedModel(LinearModel):
         refuse("sizes", "are not those of the groups.", self.sizes.sum() == self.n_members)
 
     @classmethod
-    def found(cls, flock: Any, found: FoundFlock) -> Self:
+    def found(cls, fit: PreparedFit, found: FoundFlock) -> Self:
         """Make a model of what a search found."""
         return cls.of(
-            flock,
+            fit,
             **{name: getattr(found, name) for name in _AS_FOUND},
             sizes=np.array(found.sizes),
             group_weights=found.weights,
             gate_coef=np.ascontiguousarray(found.gate_coef),
-            gate_support=flock._columns.on_features(found.gate_support),
+            gate_support=fit.table.on_features(found.gate_support),
         )
 
     @property
@@ -240,8 +239,19 @@ class GatedModel(LinearModel):
         groups = self.sizes.tolist(), self.pools, self.group_weights
         return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))
 
-    def columns_looked_at(self) -> np.ndarray:
-        """Return which features may move a prediction, (F,)."""
+    def fused(self, rows: Any) -> np.ndarray:
+        """Return what they predict together; what members and gates see is computed once."""
+        how = {"numbers": self.target.is_numeric}
+        pooled = self.fuser.groups.predict(rows, self.coef, self.intercept, **how)
+        return self.target.of_pool(pooled)
+
+    def fused_log(self, rows: Any) -> np.ndarray:
+        """Return the logarithms of that."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.fused(rows))
+
+    def columns(self) -> np.ndarray:
+        """Return which columns of the table may move a prediction, (F,)."""
         return self.support.any(axis=0) | self.gate_support.any(axis=0)
 
     def gate_sizes(self) -> np.ndarray:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from numbers import Integral
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from covey._blocks import finite_in_blocks
 from covey._callbacks import keeps_what_is_found
 from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.gating.gate import shrinkage
@@ -24,12 +26,11 @@ from covey._core.search.folds import possible_folds
 from covey._core.search.plan import Family, SearchPlan, Task, Watch, families, of_size
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
-from covey.fusers._gate import GatedGroups
 from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._held_out import HeldOutRows
 from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
-from covey.members._rows_in_memory import InMemoryRows
+from covey.members._prepared_fit import PreparedFit
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
@@ -50,71 +51,73 @@ _STARTS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class FoundOnFolds:
+class OutOfFold:
     """What is known of rows held out: what was predicted of them, and the flock of each fold."""
 
     held_out: HeldOutRows
     predicted: np.ndarray
     flocks: list[FoundFlock]
+    readable: Bunch | None  # the price of fewer terms
 
 
 class LinearSearch:
     """A search for linear members on the rows of one fit."""
 
-    def __init__(self, flock: Any, rows: InMemoryRows, clock: Clock, *, compares: bool) -> None:
-        self._flock, self._rows, self._clock = flock, rows, clock
+    def __init__(self, fit: PreparedFit, clock: Clock, effort: str, *, compares: bool) -> None:
+        self._fit, self._flock, self._rows, self._clock = fit, fit.flock, fit.rows, clock
+        self._effort = effort
         self._compares = compares  # whether candidates are compared on folds
 
-    def run(self, share: float, context: Any, given: dict[str, Any]) -> FoundOnFolds | None:
-        """Let the flock have what is found; return what is known of rows held out, if any is.
+    def run(
+        self, share: float, context: Any, given: dict[str, Any]
+    ) -> tuple[GatedModel, OutOfFold | None]:
+        """Return the model that is found, and what is known of rows held out, if any is.
 
         No candidates are begun after a share of the time. ``context`` and ``given`` are for
         callbacks: of the whole fit, and its arguments.
         """
-        flock, rows, journal = self._flock, self._rows, self._clock.journal
-        if flock._classifies:
-            flock._set_scale(*rows.moments())
+        fit, flock, rows, journal = self._fit, self._flock, self._rows, self._fit.journal
+        if not fit.is_numeric:
+            fit.learn_scale()
         # Weights of classes have a unit, the row; those of values need not have one.
         n_rows = rows.n_weighted()
-        unit = rows.total_weight() / n_rows if flock._classifies else 1.0
+        unit = 1.0 if fit.is_numeric else rows.total_weight() / n_rows
         sizes = rung_sizes(n_rows)
         n_first = unit * (sizes[0] if sizes else n_rows)
-        task = flock._target.task
-        if flock.effort != "best":
+        task = fit.target.task
+        if self._effort != "best":
             task = of_size(task, n_rows, len(rows.class_counts))
         folds: Any = []
         if self._compares:
-            folds = (
-                rung_folds(flock, rows, journal)
-                if sizes
-                else folds_of_fit(flock, rows, journal, n_repeats(flock, rows))
-            )
-        narrow, kept = flock._narrowed(rows)
+            n_repeats = repeats_of(self._effort, n_rows)
+            folds = rung_folds(fit) if sizes else folds_of_fit(fit, n_repeats)
+        narrow, kept = fit.narrowed()
         rungs = [
-            narrow.rung(size, flock._seed, self._factor(n_first, unit * size), folds)
+            narrow.rung(size, fit.seed, self._factor(n_first, unit * size), folds)
             for size in sizes
         ]
         features = Features(
-            flock.mean_[kept],
-            flock.scale_[kept],
-            flock._usable[kept],
-            flock._columns.units()[kept],
+            fit.scaling.mean[kept],
+            fit.scaling.scale[kept],
+            fit.scaling.usable[kept],
+            fit.units()[kept],
             grouped=flock.feature_groups is not None,
             **self._made_of(kept),
-            seen=None if flock._classifies else flock._ranges[:, kept],
+            seen=fit.ranges[:, kept] if fit.is_numeric else None,
         )
+        is_limited = not (flock.max_terms is None and flock.max_members is None)
         plan = SearchPlan(
             task,
-            self._families(task, rows, n_first),
+            self._families(task, n_first),
             growth=self._growth(),
             flip_probability=_FLIP_PROBABILITY,
-            seed=flock._seed,
+            seed=fit.seed,
             **self._limits(features),
             folds=[] if rungs else folds,
             rungs=rungs,
-            n_errors=0.0 if flock.effort == "best" else _N_ERRORS,
+            n_errors=0.0 if self._effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
-            n_restarts=2 if flock.effort == "best" and not self._is_limited() and not rungs else 1,
+            n_restarts=2 if self._effort == "best" and not (rungs or is_limited) else 1,
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
@@ -124,28 +127,27 @@ class LinearSearch:
         search = Search(narrow.search_rows(int(flock.n_estimators)), features, plan)
         if flock.verbose:
             print(f"[{type(flock).__name__}] will try {search.plan}", flush=True)
-        found = search.run(self._watch(share, context, given)).widened(kept)
-        found = found.within(flock._ranges)
-        model = GatedModel.found(flock, found)
-        flock.model_ = replace(model, means=rows.mean_predictions(model))
-        return None if found.on_folds is None else self._on_folds(found.on_folds)
+        found = search.run(self._watch(share, context, given)).widened(kept).within(fit.ranges)
+        model = GatedModel.found(fit, found)
+        model = replace(model, means=rows.mean_predictions(model))
+        return model, None if found.on_folds is None else self._out_of_fold(found.on_folds)
 
     def _growth(self) -> TrainingSettings:
-        if self._flock._classifies:
+        if not self._fit.is_numeric:
             return TrainingSettings(**_STARTS, tol=0.0)
-        return TrainingSettings(**_STARTS, tol=1e-4, loss=self._flock._target.loss)
+        return TrainingSettings(**_STARTS, tol=1e-4, loss=self._fit.target.loss)
 
     def _made_of(self, kept: np.ndarray) -> dict[str, np.ndarray]:
         """Return which of the columns that are kept count as a feature, and are multiplied."""
-        flock = self._flock
-        if flock.preparation_ is None:
+        preparation = self._fit.table.preparation
+        if preparation is None:
             return {}
-        first = flock.preparation_.first_of_each(flock._usable)
-        return {"counted": first[kept], "multiplied": flock.preparation_.is_number[kept]}
+        first = preparation.first_of_each(self._fit.scaling.usable)
+        return {"counted": first[kept], "multiplied": preparation.is_number[kept]}
 
-    def _on_folds(self, on_folds: OnFolds) -> FoundOnFolds:
+    def _out_of_fold(self, on_folds: OnFolds) -> OutOfFold:
         """Predict the rows that each fold holds out by the flock that was fitted without them."""
-        flock, rows = self._flock, self._rows
+        rows = self._rows
         held_out = HeldOutRows.of(on_folds, rows.weight)
 
         def predicted_by(flocks: list[FoundFlock]) -> np.ndarray:
@@ -153,37 +155,33 @@ class LinearSearch:
             parts = zip(flocks, tests, strict=True)
             return np.concatenate([self._predicted_by(one, rows.X[test]) for one, test in parts])
 
-        predicted = predicted_by(on_folds.flocks)
-        numbers, means = held_out.by_row(predicted)
-        flock.out_of_fold_ = Bunch(rows=numbers, predictions=means)
-        flock.readable_ = None
+        predicted, readable = predicted_by(on_folds.flocks), None
         if on_folds.readable:
+            numbers, means = held_out.by_row(predicted)
             _, smaller = held_out.by_row(predicted_by(on_folds.readable))
-            weight, score = held_out.weight[numbers], flock._target.held_out_score
-            flock.readable_ = Bunch(
+            weight, score = held_out.weight[numbers], self._fit.target.held_out_score
+            readable = Bunch(
                 n_terms=round(np.mean([one.n_terms for one in on_folds.readable])),
                 score=score(rows.y[numbers], smaller, weight),
                 score_of_all=score(rows.y[numbers], means, weight),
             )
-        flock.calibration_ = calibration(flock, rows, held_out, predicted)
-        return FoundOnFolds(held_out, predicted, on_folds.flocks)
+        return OutOfFold(held_out, predicted, on_folds.flocks, readable)
 
     def _predicted_by(self, found: FoundFlock, X: Any) -> np.ndarray:
         """Return what another flock of this table predicts: (n, C), or (n,) numbers."""
-        flock = self._flock
-        coef, intercept = flock._target.in_units(found.coef, found.intercept)
-        fuser = GatedGroups.of(found, getattr(flock, "classes_", None))
-        fused = flock._by_blocks(lambda block: fuser.fuse_linear(block, coef, intercept), X)
-        return flock._target.bounded(flock._target.of_pool(fused))
-
-    def _is_limited(self) -> bool:
-        return self._flock.max_terms is not None or self._flock.max_members is not None
+        target = self._fit.target
+        coef, intercept = target.in_units(found.coef, found.intercept)
+        how = {"coef": coef, "intercept": intercept, "numbers": target.is_numeric}
+        pooled = finite_in_blocks(partial(found.groups.predict, **how), X, self._flock.n_jobs)
+        return target.of_pool(pooled)
 
     def _limits(self, features: Features) -> dict[str, float]:
         """Return what a person is willing to read; refuse what nothing can keep to."""
         flock = self._flock
         columns = features.columns()
-        most = n_features = flock._columns.n_usable()  # constant columns are no features
+        # Constant columns are no features.
+        usable = self._fit.table.on_features(self._fit.scaling.usable)
+        most = n_features = int(usable.sum())
         if isinstance(flock.max_features, Integral):
             most = min(n_features, int(flock.max_features))
         elif flock.max_features is not None:
@@ -209,15 +207,15 @@ class LinearSearch:
         """Return what penalties for a few rows are multiplied with, for more of them."""
         return 1.0 if self._flock.alpha is not None else shrinkage(more) / shrinkage(few)
 
-    def _families(self, task: Task, rows: InMemoryRows, size: float) -> list[Family]:
-        flock = self._flock
+    def _families(self, task: Task, size: float) -> list[Family]:
+        fit, flock = self._fit, self._flock
         left = 1.0
-        if not flock._classifies and flock.effort == "fast" and flock.alpha is None:
-            left = flock._target.share_left(flock, rows)
+        if fit.is_numeric and self._effort == "fast" and flock.alpha is None:
+            left = fit.target.share_left(fit)
         n_members = int(flock.n_estimators)
         if flock.max_members is not None:
             n_members = min(n_members, int(flock.max_members))
-        return families(task, flock.effort, n_members, flock.alpha, size, left)
+        return families(task, self._effort, n_members, flock.alpha, size, left)
 
     def _watch(self, share: float, context: Any, given: dict[str, Any]) -> Watch:
         """Return what a search calls on its way."""
@@ -253,57 +251,57 @@ class LinearSearch:
             # Who interrupts the search for linear members wants no other kinds either.
             on_stop=self._clock.stop,
             # A fit with a checkpoint continues later; one of a script has nobody to read on.
-            may_stop=self._clock.journal is None and rows.keeps_folds and is_interactive(),
+            may_stop=self._fit.journal is None and rows.keeps_folds and is_interactive(),
         )
 
 
-def n_repeats(flock: Any, rows: InMemoryRows) -> int:
+def repeats_of(effort: str, n_rows: int) -> int:
     """Return how often folds are drawn: a few rows held out once say little about a candidate."""
-    n_rows = rows.n_weighted()
     repeats = 1 + sum(n_rows < limit for limit in _FEW_ROWS)
-    return max(repeats, 2) if flock.effort == "best" else repeats
+    return max(repeats, 2) if effort == "best" else repeats
 
 
-def folds_of_fit(flock: Any, rows: InMemoryRows, journal: Any, n_repeats: int) -> Any:
+def folds_of_fit(fit: PreparedFit, n_repeats: int) -> Any:
     """Return the folds; those of the fit that began, for a splitter may draw others."""
+    rows, cv, journal = fit.rows, fit.flock.cv, fit.journal
     # Folds that are an assignment are a function of the seed, which the journal keeps.
     if journal is None or not rows.keeps_folds:
-        return rows.folds(flock.cv, flock._seed, n_repeats)
+        return rows.folds(cv, fit.seed, n_repeats)
     task = journal.begin()
     if task.result is None:
-        folds = rows.folds(flock.cv, flock._seed, n_repeats)
+        folds = rows.folds(cv, fit.seed, n_repeats)
         task.finish({f"{number}": part for number, part in enumerate(chain(*folds))})
         return folds
     parts = [task.result[f"{number}"] for number in range(len(task.result))]
     return list(zip(parts[::2], parts[1::2], strict=True))
 
 
-def rung_folds(flock: Any, rows: InMemoryRows, journal: Any) -> Any:
+def rung_folds(fit: PreparedFit) -> Any:
     """Return the folds of a long table; None where some rows are held out once."""
-    if not rows.draws_folds(flock.cv):
-        return folds_of_fit(flock, rows, journal, 1)
+    rows = fit.rows
+    if not rows.draws_folds(fit.flock.cv):
+        return folds_of_fit(fit, 1)
     classes = np.zeros(1) if rows.classes is None else rows.classes
     possible_folds(2, rows.class_counts, classes)
     return None
 
 
-def calibration(
-    flock: Any, rows: InMemoryRows, held_out: HeldOutRows, predicted: np.ndarray
-) -> Any:
+def calibration(fit: PreparedFit, held_out: HeldOutRows, predicted: np.ndarray) -> Any:
     """Return the scores of training rows, as they were predicted by models without them.
 
     Where a row was held out several times, each time counts for a part of it: a mean of what
     was predicted would be closer to the truth than a single flock is.
     """
+    rows = fit.rows
     numbers, position, count = np.unique(held_out.rows, return_inverse=True, return_counts=True)
     weight, truth = held_out.weight[numbers], rows.y[numbers]
-    if flock._classifies:
-        truth = np.searchsorted(flock.classes_, truth)
+    if not fit.is_numeric:
+        truth = np.searchsorted(fit.target.classes, truth)
         if rows.class_factors is not None:
             # Costs of classes are for the training; what is promised is for rows as they come.
             weight = weight / rows.class_factors[truth]
     weight = (effective_weights(weight) / count)[position]
-    return flock._target.calibration.of(OUT_OF_FOLD, truth[position], predicted, weight)
+    return fit.target.calibration.of(OUT_OF_FOLD, truth[position], predicted, weight)
 
 
 class Progress:

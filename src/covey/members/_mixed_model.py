@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from covey import _state as stored
-from covey._blocks import finite_in_blocks, take_rows
+from covey._blocks import take_rows
 from covey._state import equal, refuse
 from covey.fusers import Mean, Predictions
-from covey.members._linear_model import LinearModel
-from covey.members._member_kinds import LINEAR, as_given, member_prediction
+from covey.members._flock_model import FlockModel
+from covey.members._linear_model import GatedModel, LinearModel
+from covey.members._member_kinds import as_given, member_prediction
 from covey.members._mixed_views import (
     member_importances,
     mixed_decisions,
@@ -23,9 +24,9 @@ from covey.members._mixed_views import (
     mixed_summary,
     mixed_table,
 )
-from covey.members._rows_in_memory import InMemoryRows
+from covey.members._prepared_fit import PreparedFit
+from covey.members._roster import Classifiers, Regressors
 from covey.members._stored import check_member, try_row
-from covey.members._targets import Classes, Numbers
 
 # How many rows show what is typical, and how much features matter.
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
@@ -36,56 +37,74 @@ _LARGEST_ROW = 1e100
 
 
 @dataclass(frozen=True, eq=False)
-class MixedModel:
-    """K members of several kinds and their weights; N examples of D columns."""
+class MixedModel(FlockModel):
+    """K models of any kind and their weights; N examples of D columns.
 
-    target: Annotated[Classes | Numbers, stored.AnyOf(Classes, Numbers, letters="C")]
-    members: Annotated[Bunch, stored.Named("K", make=Bunch)]
+    They are estimators that were fitted to the columns of numbers, or models of linear members
+    without a table of their own. What is typical of the columns fills gaps of new rows, and
+    explanations compare rows with it.
+    """
+
+    models: Annotated[
+        Bunch, stored.Named("K", make=Bunch, data=stored.AnyOf(GatedModel, letters="C D F"))
+    ]
     weights: Annotated[np.ndarray, stored.Share("K")]
     candidates: Annotated[dict[str, np.ndarray], stored.Columns()]
-    # What is typical of the rows fills gaps of new ones, and explanations compare rows with it.
-    typical: Annotated[np.ndarray, stored.Array("D", -_LARGEST_ROW, _LARGEST_ROW)]
     examples: Annotated[np.ndarray, stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)]
-    # The names that members were given, if any.
-    columns: Annotated[list[str] | None, stored.Texts("D")]
     is_sparse: Annotated[bool, stored.Flag()]
 
     @classmethod
-    def of(cls, rows: InMemoryRows, **members: Any) -> Self:
-        """Make a model of members, and keep what is typical of the rows."""
+    def of(
+        cls, fit: PreparedFit, models: Bunch, weights: np.ndarray, candidates: dict[str, Any]
+    ) -> Self:
+        """Make a model of models on the columns of a fit, and keep what is typical of its rows."""
+        rows = fit.rows
         sample = take_rows(rows.X, _spread(np.flatnonzero(rows.weight), _N_TYPICAL))
-        n_features = rows.n_features
+        n_columns = rows.n_features
         if hasattr(sample, "tocsc"):
             # Some columns at a time: all of them may not fit into memory.
             columns, at_once = sample.tocsc(), max(1, _NUMBERS_AT_ONCE // sample.shape[0])
-            parts = (columns[:, k : k + at_once] for k in range(0, n_features, at_once))
+            parts = (columns[:, k : k + at_once] for k in range(0, n_columns, at_once))
             typical = np.concatenate([np.median(part.toarray(), axis=0) for part in parts])
         else:
             typical = np.median(sample, axis=0)
-        fewer = min(_N_EXAMPLES, max(1, _NUMBERS_AT_ONCE // n_features))
+        fewer = min(_N_EXAMPLES, max(1, _NUMBERS_AT_ONCE // n_columns))
         examples = take_rows(sample, _spread(np.arange(sample.shape[0]), fewer))
         examples = examples.toarray() if hasattr(examples, "tocsr") else examples
-        is_sparse = hasattr(rows.X, "tocsr")
-        return cls(**members, typical=typical, examples=examples, is_sparse=is_sparse)
+        own = Bunch()  # which takes no argument of the name self
+        for name, model in models.items():
+            own[name] = replace(model, table=None) if isinstance(model, LinearModel) else model
+        return cls(
+            target=fit.target,
+            table=replace(fit.known_table(), filling=typical),
+            models=own,
+            weights=weights,
+            candidates=candidates,
+            examples=examples,
+            is_sparse=hasattr(rows.X, "tocsr"),
+        )
 
-    def check(self, flock: Any) -> None:
-        """Refuse a member of a file that is given other columns, or predicts other classes."""
-        flock._columns.check_width("typical", len(self.typical))
-        for name, member in self.members.items():
-            if name != LINEAR:
-                check_member(flock, member, len(self.typical), flock._columns.names())
+    def _restored(self) -> None:
+        table = self.table
+        near = table is not None and np.abs(table.filling).max() <= _LARGEST_ROW
+        refuse("table", "is none of several kinds of members.", near, too_large=True)
+        as_ensemble = SimpleNamespace(
+            _models=Regressors if self.target.is_numeric else Classifiers,
+            classes_=getattr(self.target, "classes", None),
+            feature_names_in_=table.given_columns,
+        )
+        for member in self.models.values():
+            if not isinstance(member, LinearModel):
+                check_member(as_ensemble, member, len(table.filling))
                 continue
-            linear = type(member) is type(flock)
-            linear = linear and isinstance(getattr(member, "model_", None), LinearModel)
-            refuse("members", "has another member as the linear one.", linear)
-            same = equal(flock.preparation_, member.preparation_)
-            refuse("members", "has linear members that see other columns.", same)
-            check_member(flock, member, flock.n_features_in_)
-            same = not flock._classifies or np.array_equal(member.classes_, flock.classes_)
-            refuse("members", "has a member of other classes.", same)
-        try_row(flock)
+            same = member.table is None and equal(member.target, self.target)
+            refuse("models", "has linear members of another target.", same)
+        try_row(self, table.n_features_in_)
 
     is_one = False  # linear model
+    why_not_one = (
+        "A flock of several kinds of members is not one linear model; see named_estimators_."
+    )
 
     @cached_property
     def fuser(self) -> Mean:
@@ -95,71 +114,45 @@ class MixedModel:
     @property
     def n_members(self) -> int:
         """How many members there are."""
-        return len(self.members)
+        return len(self.models)
 
     def names(self) -> list[str]:
         """Return the members' names."""
-        return list(self.members)
+        return list(self.models)
 
-    def estimators(self, flock: Any) -> list[Any]:
-        """Return the members, each a fitted estimator."""
-        return list(self.members.values())
-
-    def why_not_one(self, flock: Any) -> str:
-        """Return why a flock is not one linear model."""
-        return (
-            f"This {type(flock).__name__} has members of several kinds and is not one linear "
-            "model; see named_estimators_."
-        )
+    def estimators(self) -> list[Any]:
+        """Return the members: fitted estimators, and linear members as models of the table."""
+        return [
+            replace(model, table=self.table) if isinstance(model, LinearModel) else model
+            for model in self.models.values()
+        ]
 
     # -- predict ---------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the probabilities (n, C), or the numbers (n,), of rows as members see them."""
-        return finite_in_blocks(self.fused, X)
-
-    def predictions(self, X: Any) -> Predictions:
+    def predictions(self, rows: Any) -> Predictions:
         """Return what the members predict."""
-        values = np.stack(list(self._each(X)), axis=1)
-        if isinstance(self.target, Numbers):
+        values = np.stack([self.prediction(name, rows) for name in self.models], axis=1)
+        if self.target.is_numeric:
             return Predictions(values, names=self.names(), kind="value")
         return Predictions(values, self.target.classes, names=self.names())
 
-    def _each(self, X: Any) -> Iterator[np.ndarray]:
-        for name, member in self.members.items():
-            if name == LINEAR:
-                yield member._by_blocks(member._fused, X)
-            else:
-                yield self.prediction(name, X)
-
-    def prediction(self, name: str, X: Any) -> np.ndarray:
-        """Return what a member that is not linear predicts."""
-        X = X.toarray() if hasattr(X, "tocsr") and not self.is_sparse else X
-        X = as_given(self.columns, X, name)
-        return member_prediction(self.target, name, self.members[name], X)
-
-    def fused(self, X: Any) -> np.ndarray:
-        """Return what they predict together."""
-        return self.target.bounded(self.fuser.fuse(self.predictions(X)))
-
-    def fused_log(self, X: Any) -> np.ndarray:
-        """Return the logarithms of that."""
-        return self.fuser.fuse_log(self.predictions(X))
-
-    @property
-    def filling(self) -> np.ndarray:
-        """What takes the place of gaps (D,) in new rows."""
-        return self.typical
+    def prediction(self, name: str, rows: Any) -> np.ndarray:
+        """Return what a member predicts."""
+        model = self.models[name]
+        if isinstance(model, LinearModel):
+            return model.predict(rows)
+        rows = rows.toarray() if hasattr(rows, "tocsr") and not self.is_sparse else rows
+        rows = as_given(self.table.given_columns, rows, name)
+        return member_prediction(self.target, name, model, rows)
 
     # -- tell ------------------------------------------------------------------------------
 
-    def columns_looked_at(self) -> np.ndarray | bool:
-        """Return which features may move a prediction: each may."""
-        return True
+    def columns(self) -> np.ndarray:
+        """Return which columns of the table may move a prediction, (F,): each may."""
+        return np.ones(self.table.n_features_in_, dtype=bool)
 
-    # These take the flock, too.
-    member_sizes, feature_sizes = map(staticmethod, (member_importances, mixed_importances))
-    decisions, summary, table = map(staticmethod, (mixed_decisions, mixed_summary, mixed_table))
+    member_sizes, feature_sizes = member_importances, mixed_importances
+    decisions, describe, as_html = mixed_decisions, mixed_summary, mixed_table
 
 
 def _spread(rows: np.ndarray, most: int) -> np.ndarray:

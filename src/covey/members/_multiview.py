@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey._blocks import as_table, quiet, take_columns, take_rows
+from covey._blocks import as_table, take_columns, take_rows
 from covey._core.fusion.views import class_quotas, co_em, co_train, order_of_queries
 from covey._core.limits import SQUARABLE
 from covey._core.random import Purpose, UniformRows
@@ -380,7 +380,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return self._check_table(X, reset=False)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return quiet(function)(X)
+        return np.errstate(all="ignore")(function)(X)
 
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         P = self._all_predictions(X, kind)

@@ -313,7 +313,7 @@ class InMemoryRows:
 
     def mean_importance(self, model: Any) -> np.ndarray:
         """The weighted mean importance of each member, (K,)."""
-        found = finite_in_blocks(lambda X: model.fuser.importance(model.predictions(X), X), self.X)
+        found = finite_in_blocks(model.weights_of_rows, self.X)
         return self.weight @ found / self.weight.sum()
 
     def mean_predictions(self, model: Any) -> np.ndarray:
@@ -323,16 +323,16 @@ class InMemoryRows:
         share = self.weight[used] / self.weight[used].sum()
         means = np.zeros(model.intercept.shape)
         for some in in_parts(len(used), _NUMBERS_AT_ONCE // means.size):
-            values = finite_in_blocks(lambda X: model.predictions(X).values, self.X[used[some]])
-            means += np.tensordot(share[some], values, axes=1)
+            outputs = finite_in_blocks(model.outputs, self.X[used[some]])
+            means += np.tensordot(share[some], outputs, axes=1)
         return means
 
     def constant_members(self, model: Any) -> np.ndarray:
         """Which members are constant over these rows, (K,): see `Predictions`."""
         X = self.X[self.weight > 0]
         if self.classes is None:
-            values = finite_in_blocks(lambda X: model.predictions(X).values[:, :, 0], X)
-            return constant_by_spread(values, None, model.target.scale)
+            numbers = finite_in_blocks(model.outputs, X)[:, :, 0]
+            return constant_by_spread(numbers, None, model.target.scale)
         labels = finite_in_blocks(lambda X: model.predictions(X).labels, X)
         return constant_by_counts(decision_counts(labels, None, len(self.classes)))
 

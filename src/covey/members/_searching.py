@@ -19,53 +19,38 @@ from covey._validation import check_choice, check_number
 from covey.members._comparison import SHARE_OF_SEARCH, KindComparison
 from covey.members._held_out import HeldOutRows
 from covey.members._importance import importance_on_folds
-from covey.members._linear_model import LinearModel
 from covey.members._linear_search import (
     LinearSearch,
     Progress,
     calibration,
     folds_of_fit,
-    n_repeats,
+    repeats_of,
     rung_folds,
 )
 from covey.members._member_kinds import KINDS, LINEAR, TableFacts, as_given, check_kind, made
 from covey.members._mixed_model import MixedModel
 from covey.members._mixing import Clock, Library
+from covey.members._prepared_fit import PreparedFit
 from covey.members._roster import Roster, is_dropped, kept
 from covey.members._rows_in_memory import InMemoryRows
+from covey.members._targets import Numbers
 
 # The share of a time limit after which no linear members are begun, where other kinds are to be
 # compared, too.
 _SHARE_OF_LINEAR = 0.4
-# What linear members know of the table that a flock was fitted to.
-_OF_TABLE = (
-    *("n_features_in_", "feature_names_in_", "_target", "preparation_", "_seen_columns"),
-    *("_seed", "_ranges", "_scaling"),
-)
 
 
 class Searching:
     """A fit of a flock by a search.
 
-    If all members are linear, they are its model. Else the linear ones are a flock of their own,
-    ``named_estimators_["linear"]``, and one member among others.
+    If all members are linear, they are its model. Else they are one model among others.
     """
 
-    journal: Any = None
     n_tasks = None  # how many subtasks callbacks can expect is not known
 
     def __init__(self, flock: Any) -> None:
         self._flock = flock
         self.roster = Roster(flock, flock._models, "members", KINDS)
-
-    def restored(self) -> None:
-        """Refuse a flock of a file whose parts do not fit each other; make what is not in it."""
-        flock, model = self._flock, self._flock.model_
-        if not isinstance(model, LinearModel):
-            model.check(flock)
-            return
-        flock._ranges, flock._scaling = model.basis.seen, model.scaling
-        flock._columns.check_width("basis", model.basis.n_features)
 
     # -- parameters ------------------------------------------------------------------------
 
@@ -74,7 +59,7 @@ class Searching:
         flock = self._flock
         check_number(flock.n_estimators, "n_estimators", low=1, whole=True)
         if not flock._classifies:
-            flock._kind_of_target.check_loss(flock)
+            Numbers.check_loss(flock)
         check_choice(flock.effort, "effort", EFFORTS)
         if flock.alpha is not None:
             check_number(flock.alpha, "alpha", low=0, closed="neither")
@@ -138,36 +123,39 @@ class Searching:
         """Return True: long tables are worked on in blocks of rows, side by side."""
         return True
 
-    def run(self, rows: InMemoryRows, context: Any, given: dict[str, Any]) -> None:
+    def run(self, fit: PreparedFit, context: Any, given: dict[str, Any]) -> None:
         """Find the members and what fuses them."""
         flock, wanted = self._flock, self.wanted()
-        if flock.members is None and not rows.keeps_folds:
+        if flock.members is None and not fit.rows.keeps_folds:
             wanted = {LINEAR: LINEAR}  # other kinds cannot be fitted to blocks of rows
-        clock = Clock(flock.time_limit, self.journal)
+        clock = Clock(flock.time_limit, fit.journal)
         if list(wanted) == [LINEAR]:
-            search = LinearSearch(flock, rows, clock, compares=flock.effort != "fast")
-            found = search.run(SHARE_OF_SEARCH, context, given)
+            search = LinearSearch(fit, clock, flock.effort, compares=flock.effort != "fast")
+            flock.model_, found = search.run(SHARE_OF_SEARCH, context, given)
             if found is not None:
-                self._keep_importance(rows, found.held_out, {LINEAR: found.flocks}, np.ones(1))
+                self._keep_out_of_fold(fit, found.held_out, found.predicted)
+                flock.readable_ = found.readable
+                on_folds = {LINEAR: found.flocks}
+                self._keep_importance(fit, found.held_out, on_folds, np.ones(1))
             return
-        if not rows.keeps_folds:
+        if not fit.rows.keeps_folds:
             raise ValueError(
                 f"members={flock.members!r} needs X in memory, but X is a Dask collection; use "
                 "members='linear', or X.compute()."
             )
-        self._fit_mixed(rows, wanted, clock, context, given)
+        self._fit_mixed(fit, wanted, clock, context, given)
 
     def _fit_mixed(
         self,
-        rows: InMemoryRows,
+        fit: PreparedFit,
         wanted: dict[str, Any],
         clock: Clock,
         context: Any,
         given: dict[str, Any],
     ) -> None:
-        flock = self._flock
+        flock, rows = self._flock, fit.rows
         everything = flock.members in (None, "mixed")
-        table = self._described(rows, rows.weight)
+        table = _described(fit, rows.weight)
         for name, kind in () if everything else wanted.items():
             check_kind(kind, table)
             if isinstance(kind, str):
@@ -176,135 +164,114 @@ class Searching:
             if table.is_weighted:
                 weight_parameters(model, name, rows.weight)
         says = Progress(type(flock).__name__, bool(flock.verbose))
-        linear, flocks = None, []
+        models, fitted = Bunch(), {}
         if LINEAR in wanted:
-            linear = self._linear_flock()
-            search = LinearSearch(linear, rows, clock, compares=True)
-            found = search.run(_SHARE_OF_LINEAR, context, given)
-            flocks = found.flocks
-            library = self._library(rows, self._in_repeats(found.held_out, rows, linear))
+            # More and larger groups would take several times as long, and gain nothing.
+            effort = "balanced" if flock.effort == "best" else flock.effort
+            search = LinearSearch(fit, clock, effort, compares=True)
+            models[LINEAR], found = search.run(_SHARE_OF_LINEAR, context, given)
+            fitted[LINEAR] = found.flocks
+            library = _library(fit, _in_repeats(fit, found.held_out, effort))
             library.add(LINEAR, found.predicted, clock.seconds())
             if says.is_wanted:
                 says.begin(library.told(LINEAR))
         else:
-            library = self._library(rows, self._shared_folds(rows))
+            library = _library(fit, _shared_folds(fit))
         held_out = library.held_out
-        table = self._described(rows, held_out.weight, min(len(one) for one, _ in held_out.folds))
-        comparison = KindComparison(flock, rows, library, clock, says)
+        table = _described(fit, held_out.weight, min(len(one) for one, _ in held_out.folds))
+        comparison = KindComparison(fit, library, clock, says)
         comparison.run(wanted, table, as_far_as_they_suit=everything)
         shares = comparison.weights()
         names = [name for name, share in zip(library.names, shares, strict=True) if share > 0]
         says.begin("what is selected, on all rows: " + ", ".join(names))
-        members, weights = Bunch(), shares[shares > 0]
+        kept, weights = Bunch(), shares[shares > 0]
         for name in names:
-            members[name] = linear if name == LINEAR else comparison.fitted(name)
+            kept[name] = models[name] if name in models else comparison.fitted(name)
         candidates = {
             "member": np.array(library.names),
-            flock._target.task.loss_name: library.losses(),
+            fit.target.task.loss_name: library.losses(),
             "weight": shares,
             "seconds": np.array(list(library.seconds.values())),
         }
         if flock.scoring is not None:
             candidates["score"] = library.scores()
-        flock.model_ = MixedModel.of(
-            rows,
-            target=flock._target,
-            columns=flock._columns.given_names(),
-            members=members,
-            weights=weights,
-            candidates=candidates,
-        )
-        predicted = self._keep_predictions(library, names, weights)
-        flock.calibration_ = calibration(flock, rows, held_out, predicted)
-        for name in ("_scaling", "_ranges"):
-            vars(flock).pop(name, None)  # the typical row takes their place
-        fitted = {LINEAR: flocks} | comparison.on_folds
+        flock.model_ = MixedModel.of(fit, kept, weights, candidates)
+        members = np.stack([library.predicted[name] for name in names], axis=1)
+        predicted = fit.target.bounded(np.tensordot(weights, members, axes=(0, 1)))
+        self._keep_out_of_fold(fit, held_out, predicted)
+        _, members = held_out.by_row(members)
+        importance = np.tile(weights, (len(members), 1))
+        flock.out_of_fold_.update(members=members, importance=importance)
+        fitted |= comparison.on_folds
         fitted = {name: fitted.get(name, []) for name in names}
-        self._keep_importance(rows, held_out, fitted, weights)
+        self._keep_importance(fit, held_out, fitted, weights)
+
+    def _keep_out_of_fold(
+        self, fit: PreparedFit, held_out: HeldOutRows, predicted: np.ndarray
+    ) -> None:
+        """Keep what is predicted of rows held out, and how far off that is."""
+        numbers, means = held_out.by_row(predicted)
+        self._flock.out_of_fold_ = Bunch(rows=numbers, predictions=means)
+        self._flock.calibration_ = calibration(fit, held_out, predicted)
 
     def _keep_importance(
         self,
-        rows: InMemoryRows,
+        fit: PreparedFit,
         held_out: HeldOutRows,
         models: dict[str, list[Any]],
         weights: np.ndarray,
     ) -> None:
         """Measure what columns are worth by the models of the folds, if they are known."""
         if all(len(found) == len(held_out.folds) for found in models.values()):
-            self._flock._importance_of_columns = importance_on_folds(
-                self._flock, rows, held_out, models, weights
-            )
+            found = importance_on_folds(fit, held_out, models, weights)
+            self._flock._importance_of_columns = found
 
-    def _linear_flock(self) -> Any:
-        """Return a flock for the linear members, on the same rows and with the same seed."""
-        flock = self._flock
-        linear = type(flock)(**flock.get_params(deep=False))
-        # With more effort, more and larger groups take several times as long, and gain nothing.
-        effort = "balanced" if flock.effort == "best" else flock.effort
-        linear.set_params(members=LINEAR, checkpoint=None, effort=effort)
-        for name in _OF_TABLE:
-            if hasattr(flock, name):
-                setattr(linear, name, getattr(flock, name))
-        return linear
 
-    def _shared_folds(self, rows: InMemoryRows) -> HeldOutRows:
-        """Return the folds where no search makes them."""
-        flock, sizes = self._flock, rung_sizes(rows.n_weighted())
-        if not sizes:
-            folds = folds_of_fit(flock, rows, self.journal, n_repeats(flock, rows))
-            return self._in_repeats(HeldOutRows.counted(folds, rows.weight), rows, flock)
-        return rows.held_out_sample(sizes[-1], flock._seed, rung_folds(flock, rows, self.journal))
+def _shared_folds(fit: PreparedFit) -> HeldOutRows:
+    """Return the folds where no search makes them."""
+    rows, effort = fit.rows, fit.flock.effort
+    sizes = rung_sizes(rows.n_weighted())
+    if sizes:
+        return rows.held_out_sample(sizes[-1], fit.seed, rung_folds(fit))
+    folds = folds_of_fit(fit, repeats_of(effort, rows.n_weighted()))
+    return _in_repeats(fit, HeldOutRows.counted(folds, rows.weight), effort)
 
-    def _in_repeats(self, held_out: HeldOutRows, rows: InMemoryRows, flock: Any) -> HeldOutRows:
-        """Say of folds how often they were drawn; those that a user gave count as once."""
-        drawn = rows.draws_folds(flock.cv) and not rung_sizes(rows.n_weighted())
-        return replace(held_out, n_repeats=n_repeats(flock, rows) if drawn else 1)
 
-    def _library(self, rows: InMemoryRows, held_out: HeldOutRows) -> Library:
-        flock = self._flock
-        truth, scorer, X = rows.y[held_out.rows], make_scorer(flock.scoring), None
-        if scorer is not None:
-            X = as_given(flock._columns.given_names(), take_rows(rows.X, held_out.rows), "scoring")
-        if flock._classifies:
-            codes = np.searchsorted(flock.classes_, truth)
-            return Library(held_out, codes, flock.classes_, None, scorer, X)
+def _in_repeats(fit: PreparedFit, held_out: HeldOutRows, effort: str) -> HeldOutRows:
+    """Say of folds how often they were drawn; those that a user gave count as once."""
+    n_rows = fit.rows.n_weighted()
+    drawn = fit.rows.draws_folds(fit.flock.cv) and not rung_sizes(n_rows)
+    return replace(held_out, n_repeats=repeats_of(effort, n_rows) if drawn else 1)
 
-        def losses(numbers: np.ndarray) -> np.ndarray:
-            known = truth[: numbers.shape[-1]]
-            return flock._target.loss.value((known - numbers) / flock.y_scale_)
 
-        return Library(held_out, truth, None, losses, scorer, X)
+def _library(fit: PreparedFit, held_out: HeldOutRows) -> Library:
+    rows, target = fit.rows, fit.target
+    truth, scorer, X = rows.y[held_out.rows], make_scorer(fit.flock.scoring), None
+    if scorer is not None:
+        X = as_given(fit.table.given_columns, take_rows(rows.X, held_out.rows), "scoring")
+    if not fit.is_numeric:
+        codes = np.searchsorted(target.classes, truth)
+        return Library(held_out, codes, target.classes, None, scorer, X)
 
-    def _described(
-        self, rows: InMemoryRows, weight: np.ndarray, n_fitted: int | None = None
-    ) -> TableFacts:
-        """Return what kinds must know of a table whose rows count by their weight."""
-        flock = self._flock
-        return TableFacts(
-            n_rows=rows.n_weighted(),
-            n_fitted=rows.n_weighted() if n_fitted is None else n_fitted,
-            n_smallest=int(rows.class_counts[rows.class_counts > 0].min()),
-            is_sparse=hasattr(rows.X, "tocsr"),
-            is_weighted=bool(np.ptp(weight[weight > 0]) > 0),
-            seed=flock._seed,
-            n_features=rows.n_features,
-            y_scale=None if flock._classifies else float(flock.y_scale_),
-            loss=getattr(flock, "loss", "log"),
-            quantile=getattr(flock, "quantile", 0.5),
-        )
+    def losses(numbers: np.ndarray) -> np.ndarray:
+        known = truth[: numbers.shape[-1]]
+        return target.loss.value((known - numbers) / target.scale)
 
-    def _keep_predictions(
-        self, library: Library, names: list[str], weights: np.ndarray
-    ) -> np.ndarray:
-        """Keep what is predicted of rows held out; it is returned fold by fold."""
-        members = np.stack([library.predicted[name] for name in names], axis=1)
-        fused = self._flock._target.bounded(np.tensordot(weights, members, axes=(0, 1)))
-        numbers, means = library.held_out.by_row(fused)
-        _, members = library.held_out.by_row(members)
-        self._flock.out_of_fold_ = Bunch(
-            rows=numbers,
-            predictions=means,
-            members=members,
-            importance=np.tile(weights, (len(numbers), 1)),
-        )
-        return fused
+    return Library(held_out, truth, None, losses, scorer, X)
+
+
+def _described(fit: PreparedFit, weight: np.ndarray, n_fitted: int | None = None) -> TableFacts:
+    """Return what kinds must know of a table whose rows count by their weight."""
+    flock, rows = fit.flock, fit.rows
+    return TableFacts(
+        n_rows=rows.n_weighted(),
+        n_fitted=rows.n_weighted() if n_fitted is None else n_fitted,
+        n_smallest=int(rows.class_counts[rows.class_counts > 0].min()),
+        is_sparse=hasattr(rows.X, "tocsr"),
+        is_weighted=bool(np.ptp(weight[weight > 0]) > 0),
+        seed=fit.seed,
+        n_features=rows.n_features,
+        y_scale=float(fit.target.scale) if fit.is_numeric else None,
+        loss=getattr(flock, "loss", "log"),
+        quantile=getattr(flock, "quantile", 0.5),
+    )

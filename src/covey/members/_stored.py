@@ -23,24 +23,18 @@ class OfTable:
 _WHEN_TRIED = (ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
 
 
-def check_names(model: Any, member: Any, columns: list[str] | None = None) -> None:
-    """Refuse two that are given the same table and know its columns by other names.
-
-    ``columns`` are those of a model that makes others of its table.
-    """
+def check_names(model: Any, member: Any) -> None:
+    """Refuse two that are given the same table and know its columns by other names."""
     names, own = (getattr(one, "feature_names_in_", None) for one in (model, member))
-    columns = names.tolist() if columns is None and names is not None else columns
-    same = names is None or own is None or columns == own.tolist()
+    same = names is None or own is None or list(names) == own.tolist()
     refuse("members", "has a member that knows other columns.", same)
 
 
-def check_member(
-    model: Any, member: Any, n_features: int | None, columns: list[str] | None = None
-) -> None:
+def check_member(model: Any, member: Any, n_features: int | None) -> None:
     """Refuse a member that does not predict the classes, or the numbers, of its ensemble."""
     classes = getattr(model, "classes_", None)
     if n_features is not None:
-        check_names(model, member, columns)
+        check_names(model, member)
     proper = model._models.accepts(member)
     proper = proper and n_features in (None, getattr(member, "n_features_in_", -1))
     if classes is not None:
@@ -75,9 +69,9 @@ def check_fuser(
     refuse("fuser", "does not give numbers.", np.isfinite(fused).all())
 
 
-def try_row(model: Any) -> None:
+def try_row(model: Any, n_features: int | None = None) -> None:
     """Refuse a model that was put together and does not predict a row of zeros."""
-    row = np.zeros((1, model.n_features_in_))
+    row = np.zeros((1, model.n_features_in_ if n_features is None else n_features))
     try:
         with warnings.catch_warnings():
             # The row has no names, where the training rows had some.

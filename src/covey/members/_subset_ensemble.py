@@ -167,7 +167,6 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     fuser: Annotated[str | Fuser, stored.Parameter(Fuser)]
     model_: Annotated[GrownModel, stored.Record(GrownModel, "C D F")]
     _grown: Annotated[list[GrownMember], stored.Stacked(GrownMember, "R")]
-    _ranges: Annotated[np.ndarray | None, stored.Array("2 D")]
     _grown_with: Annotated[
         dict[str, bool],
         stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()}),
@@ -370,7 +369,6 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     fuser: Annotated[str | Fuser, stored.Parameter(Fuser)]
     model_: Annotated[GrownModel, stored.Record(GrownModel, "C D F")]
     _grown: Annotated[list[GrownMember], stored.Stacked(GrownMember, "R")]
-    _ranges: Annotated[np.ndarray | None, stored.Array("2 D")]
     _grown_with: Annotated[
         dict[str, bool],
         stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()}),

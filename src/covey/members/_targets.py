@@ -11,16 +11,18 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import column_or_1d
 
 from covey._core.algorithm1.rows import REWEIGHTINGS
+from covey._core.fusion.rules import settled
 from covey._core.losses import LOSSES, ClassLoss, ValueLoss
 from covey._core.search.plan import CLASSIFICATION, REGRESSION
 from covey._core.softmax_linear import log_softmax
-from covey._decisions import decided, rare_class
+from covey._decisions import rare_class
 from covey._state import Array, Labels, Number, Record
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Mean, Predictions, Product
 from covey.members._calibrated import IntervalCalibration, SetCalibration
 from covey.members._ensemble import check_numbers, held_within, range_of_numbers
 from covey.members._member import LinearMember, LinearRegressionMember
+from covey.members._prepared_fit import PreparedFit
 from covey.members._rows_in_memory import InMemoryRows
 
 # -- classes ---------------------------------------------------------------------------------
@@ -87,6 +89,7 @@ class Classes:
 
     classes: Annotated[np.ndarray, Labels("C", 2)]
 
+    is_numeric = False
     task = CLASSIFICATION
     calibration = SetCalibration
     linear_fuser, linear_rule = Product, "product"
@@ -99,8 +102,7 @@ class Classes:
         if flock.reweighting is not None:
             check_choice(flock.reweighting, "reweighting", REWEIGHTINGS)
 
-    @staticmethod
-    def growth(flock: Any) -> dict[str, Any]:
+    def growth(self, flock: Any) -> dict[str, Any]:
         """Return the settings of Algorithm 1 that classes have."""
         return {
             "fit_intercept": bool(flock.fit_intercept),
@@ -109,13 +111,12 @@ class Classes:
         }
 
     @staticmethod
-    def check_rows(flock: Any, rows: InMemoryRows, continued: bool) -> None:
-        """Refuse classes that cannot be learnt; weigh them."""
-        flock._check_newton(rows.n_features)
-        if continued and not np.array_equal(rows.classes, flock.classes_):
+    def check_rows(flock: Any, rows: InMemoryRows, known: Classes | None) -> None:
+        """Refuse classes that cannot be learnt, or are not those that are known; weigh them."""
+        if known is not None and not np.array_equal(rows.classes, known.classes):
             raise ValueError(
                 "warm_start continues with the classes of the first fit, "
-                f"{flock.classes_.tolist()}, but y holds {rows.classes.tolist()}."
+                f"{known.classes.tolist()}, but y holds {rows.classes.tolist()}."
             )
         largest = rows.largest_weights
         if flock.class_weight is not None:
@@ -127,9 +128,9 @@ class Classes:
         check_two_classes(type(flock).__name__, rows.classes, largest)
 
     @classmethod
-    def learnt(cls, flock: Any, rows: InMemoryRows, continued: bool) -> Self:
+    def learnt(cls, fit: PreparedFit, known: Self | None) -> Self:
         """Return the classes as they are."""
-        return cls(rows.classes)
+        return cls(fit.rows.classes)
 
     def encoded(self, y: Any, name: str) -> np.ndarray:
         """Return the codes of classes; others than the model of this name has are refused."""
@@ -166,10 +167,10 @@ class Classes:
         return coef, intercept
 
     def member(
-        self, flock: Any, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray
+        self, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray, **seen: Any
     ) -> LinearMember:
-        """Return one linear model, (C, P), (C,) and (D,), as an estimator."""
-        return LinearMember(coef, intercept, self.classes, support, **flock._seen_by_members())
+        """Return one linear model, (C, P), (C,) and (F,), as an estimator."""
+        return LinearMember(coef, intercept, self.classes, support, **seen)
 
     def as_sklearn_has_it(
         self, coef: np.ndarray, intercept: np.ndarray
@@ -179,11 +180,11 @@ class Classes:
             return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         return coef, intercept
 
-    def plain_model(self, flock: Any) -> LogisticRegression:
+    def plain_model(self, fit_intercept: bool, n_iter: int) -> LogisticRegression:
         """Return a model of scikit-learn's, without coefficients."""
-        model = LogisticRegression(fit_intercept=bool(flock.fit_intercept))
+        model = LogisticRegression(fit_intercept=fit_intercept)
         model.classes_ = self.classes.copy()
-        model.n_iter_ = np.array([int(np.sum(flock.n_iter_))], dtype=np.int32)
+        model.n_iter_ = np.array([n_iter], dtype=np.int32)
         return model
 
     def contrast(self, coef: np.ndarray) -> np.ndarray:
@@ -207,8 +208,8 @@ class Classes:
         return np.exp(log_softmax(outputs).T)
 
     def of_pool(self, fused: np.ndarray) -> np.ndarray:
-        """Return predictions as they are of what gated groups fuse, (n, C)."""
-        return fused
+        """Return predictions (n, C) of what gated groups fuse, whose ties are exact."""
+        return settled(fused)
 
     def bounded(self, fused: np.ndarray) -> np.ndarray:
         """Return what is fused, as it is."""
@@ -221,10 +222,6 @@ class Classes:
         code = int(probabilities.argmax()) if code is None else code
         label = self.classes[code : code + 1].tolist()[0]
         return {"prediction": label, "probability": float(probabilities[code])}, code
-
-    def decided(self, flock: Any, probabilities: np.ndarray) -> dict[str, Any]:
-        """Return a record of the class that the flock predicts."""
-        return self.decision(probabilities, int(decided(flock, probabilities[None])[0]))[0]
 
     def held_out_score(self, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> float:
         """Return the accuracy of predictions of some rows, or the area for a rare class."""
@@ -249,6 +246,7 @@ class Numbers:
     loss: Annotated[ValueLoss, Record(ValueLoss)]
     range: Annotated[np.ndarray, Array("2")]
 
+    is_numeric = True
     task = REGRESSION
     calibration = IntervalCalibration
     linear_fuser, linear_rule = Mean, "mean"
@@ -260,17 +258,16 @@ class Numbers:
         check_number(flock.epsilon, "epsilon", low=1.0)
         check_number(flock.quantile, "quantile", low=0, high=1, closed="neither")
 
-    @staticmethod
-    def growth(flock: Any) -> dict[str, Any]:
+    def growth(self, flock: Any) -> dict[str, Any]:
         """Return the settings of Algorithm 1 that numbers have.
 
         Given its subset, a member is taken to the minimum of its loss.
         """
         alpha, finish = float(flock.alpha), int(flock.max_iter)
-        return {"loss": flock._target.loss, "alpha": alpha, "finish": finish}
+        return {"loss": self.loss, "alpha": alpha, "finish": finish}
 
     @staticmethod
-    def check_rows(flock: Any, rows: InMemoryRows, continued: bool) -> None:
+    def check_rows(flock: Any, rows: InMemoryRows, known: Numbers | None) -> None:
         """Refuse rows that nothing can be learnt from."""
         if rows.n_weighted() < 2:
             raise ValueError(
@@ -278,27 +275,21 @@ class Numbers:
             )
 
     @classmethod
-    def learnt(cls, flock: Any, rows: InMemoryRows, continued: bool) -> Self:
+    def learnt(cls, fit: PreparedFit, known: Self | None) -> Self:
         """Standardize y and choose the loss in its units; a warm start keeps both."""
-        if continued:
-            known = flock._target
+        rows = fit.rows
+        if known is not None:
             rows.standardize_target(known.center, known.scale, None)
             center, scale, loss = known.center, known.scale, known.loss
         else:
-            flock._set_scale(*rows.moments())
-            center, scale = cls._center_and_scale(flock, rows)
-            loss = cls._loss(flock, *cls._narrowed(flock, rows))
+            fit.learn_scale()
+            center, scale = cls._center_and_scale(fit.flock, rows)
+            loss = cls._loss(fit)
         rows.set_loss(loss)
         low, high = range_of_numbers(*rows.target_range(), rows.n_weighted())
-        if continued:
+        if known is not None:
             low, high = min(low, known.range[0]), max(high, known.range[1])
         return cls(center, scale, loss, np.array([low, high]))
-
-    @staticmethod
-    def _narrowed(flock: Any, rows: InMemoryRows) -> tuple[InMemoryRows, np.ndarray, np.ndarray]:
-        """Return the rows without columns of no use, and what is known of the others."""
-        narrow, kept = flock._narrowed(rows)
-        return narrow, flock.mean_[kept], flock.scale_[kept]
 
     @staticmethod
     def _center_and_scale(flock: Any, rows: InMemoryRows) -> tuple[float, float]:
@@ -323,10 +314,12 @@ class Numbers:
         return float(center), float(scale)
 
     @staticmethod
-    def _loss(flock: Any, rows: InMemoryRows, mean: np.ndarray, scale: np.ndarray) -> ValueLoss:
+    def _loss(fit: PreparedFit) -> ValueLoss:
         """Return the loss of a standardized y, in units of a linear model's residuals."""
+        flock = fit.flock
         if flock.loss == "squared":
             return ValueLoss("squared")
+        rows, mean, scale = _narrowed(fit)
         noise = 1.0
         turn = flock.epsilon if flock.loss == "huber" else _SCALE_EPSILON
         for _ in range(_SCALE_ROUNDS):
@@ -336,10 +329,10 @@ class Numbers:
             return ValueLoss("huber", flock.epsilon * noise)
         return ValueLoss("quantile", quantile=float(flock.quantile), band=_BAND * noise)
 
-    def share_left(self, flock: Any, rows: InMemoryRows) -> float:
+    def share_left(self, fit: PreparedFit) -> float:
         """Return the share of a constant's loss that a linear model leaves, of new rows."""
-        rows, mean, scale = self._narrowed(flock, rows)
-        loss, n_usable = self.loss, int(flock._usable.sum())
+        rows, mean, scale = _narrowed(fit)
+        loss, n_usable = self.loss, int(fit.scaling.usable.sum())
         constant = rows.target_loss(loss)
         freedom = rows.n_weighted() - 1
         if constant == 0 or freedom <= n_usable:
@@ -374,11 +367,10 @@ class Numbers:
         return coef * self.scale, self.center + intercept * self.scale
 
     def member(
-        self, flock: Any, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray
+        self, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray, **seen: Any
     ) -> LinearRegressionMember:
-        """Return one linear model, (1, P), (1,) and (D,), as an estimator."""
-        own = coef[0], float(intercept[0]), support
-        return LinearRegressionMember(*own, **flock._seen_by_members())
+        """Return one linear model, (1, P), (1,) and (F,), as an estimator."""
+        return LinearRegressionMember(coef[0], float(intercept[0]), support, **seen)
 
     def as_sklearn_has_it(
         self, coef: np.ndarray, intercept: np.ndarray
@@ -386,7 +378,7 @@ class Numbers:
         """Return one linear model, with one output."""
         return coef[0], float(intercept[0])
 
-    def plain_model(self, flock: Any) -> LinearRegression:
+    def plain_model(self, fit_intercept: bool, n_iter: int) -> LinearRegression:
         """Return a model of scikit-learn's, without coefficients."""
         return LinearRegression()
 
@@ -407,8 +399,8 @@ class Numbers:
         return outputs[0]
 
     def of_pool(self, fused: np.ndarray) -> np.ndarray:
-        """Return predictions (n,) of what gated groups fuse, (n, 1)."""
-        return fused[:, 0]
+        """Return predictions (n,) of what gated groups fuse, (n, 1), within their range."""
+        return held_within(fused[:, 0], self.range)
 
     def bounded(self, fused: np.ndarray) -> np.ndarray:
         """Return what is fused, within the range that numbers keep to."""
@@ -418,11 +410,13 @@ class Numbers:
         """Return a record of a number, and the position of its output."""
         return {"prediction": float(value)}, 0
 
-    def decided(self, flock: Any, value: np.ndarray) -> dict[str, Any]:
-        """Return a record of the number that the flock predicts."""
-        return {"prediction": float(value)}
-
     def held_out_score(self, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> float:
         """Return R2 of predictions of some rows."""
         spread = weight @ np.square(y - np.average(y, weights=weight))
         return float(1.0 - weight @ np.square(y - predicted) / spread)
+
+
+def _narrowed(fit: PreparedFit) -> tuple[InMemoryRows, np.ndarray, np.ndarray]:
+    """Return the rows without columns of no use, and the means and deviations of the others."""
+    rows, kept = fit.narrowed()
+    return rows, fit.scaling.mean[kept], fit.scaling.scale[kept]

@@ -109,8 +109,8 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
     fill = np.full(len(names), np.nan)
     if preparation is not None:
         words = {preparation.feature_of[of]: known for of, known in preparation.words.items()}
-    elif hasattr(model, "_filling"):
-        fill = model._filling()
+    elif hasattr(model, "model_"):
+        fill = model.model_.table.filling
     for position, name in enumerate(names):
         own = f"coded/{position}"
         encoder = encoders[position]

@@ -289,13 +289,20 @@ class Node:
 
     def model(self, name: str) -> Any:
         """A model within this one."""
-        return self._source.read_model(self.child(name))
+        return self.child(name).whole_model()
 
-    def models(self, name: str, length: int | None = None, missing: bool = False) -> list[Any]:
-        """A list of models; None in the place of one that may be missing."""
+    def whole_model(self) -> Any:
+        """The model that this object is."""
+        return self._source.read_model(self)
+
+    def models(
+        self, name: str, length: int | None = None, missing: bool = False, read: Any = None
+    ) -> list[Any]:
+        """A list of models, None in the place of one that may be missing."""
+        read = read or Node.whole_model
         return [
-            None if missing and part is None else self._source.read_model(self._nth(name, k, part))
-            for k, part in enumerate(self._list(name, length))
+            None if missing and part is None else read(self._nth(name, place, part))
+            for place, part in enumerate(self._list(name, length))
         ]
 
     def lists(self, name: str, length: int | None = None) -> list[Node]:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from covey._blocks import checked_numbers, in_blocks, training_table
+from covey._blocks import in_blocks, training_table
 from covey._core.random import Purpose, UniformRows
+from covey._devices import to_numpy
 from covey._folds import check_groups
 from covey._models import classifies, with_seeds
-from covey._validation import check_labels, check_sample_weight, fitted_alone
+from covey._validation import check_all_finite, check_labels, check_sample_weight, fitted_alone
 from covey.fusers import Predictions
 from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind, gather, member_output
 from covey.members._ensemble import Ensemble
 from covey.members._held_out import held_out_rows
 from covey.members._targets import check_two_classes
+from covey.tables._checked import checked_numbers_with_gaps
 
 # A fuser that learns does so from this share of the rows.
 _HELD_OUT = 0.1
@@ -101,9 +103,12 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         return X, codes, weight
 
     def _check_rows(self, X: Any) -> Any:
-        return checked_numbers(self, X)
+        check_is_fitted(self, "fuser_")
+        X = checked_numbers_with_gaps(self, to_numpy(X))
+        check_all_finite(X, getattr(self, "feature_names_in_", None))
+        return X
 
-    def _by_blocks(self, function: Callable[..., Any], X: Any) -> Any:
+    def _by_blocks(self, function: Any, X: Any) -> Any:
         return in_blocks(function, X, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:

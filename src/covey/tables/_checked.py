@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_X_y
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from covey._blocks import as_table, frame_of_arrow, is_plainly_right, training_table
-from covey._devices import to_numpy
+from covey._blocks import as_table, frame_of_arrow, training_table
 from covey._validation import (
     as_numbers,
     check_column_names,
@@ -112,25 +111,10 @@ def _names_read(estimator: Any, reading: TableReader) -> np.ndarray | None:
     return None if names is None else np.array(reading.names(names), dtype=object)
 
 
-def checked_rows(estimator: Any, X: Any) -> Any:
-    """Rows as numbers, for a fitted estimator that has a ``preparation_``, or None there."""
-    check_is_fitted(estimator, "fuser_")
-    preparation = estimator.preparation_
-    X = to_numpy(X)
-    if preparation is not None:
-        return preparation.transform(checked_codes(estimator, X, preparation))
-    if is_plainly_right(estimator, X):
-        return X
-    X = _checked_numbers(estimator, X)
-    if not holds_gaps(X, getattr(estimator, "feature_names_in_", None)):
-        return X
-    return filled(X, estimator._filling())
-
-
 def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
     """Rows as floats, with NaN for gaps and codes for categories, as a preparation takes them."""
     if preparation.reading is None or hasattr(X, "tocsr"):
-        X = _checked_numbers(estimator, X)
+        X = checked_numbers_with_gaps(estimator, X)
         holds_gaps(X, getattr(estimator, "feature_names_in_", None))
         return X
     X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
@@ -143,26 +127,14 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
     return X
 
 
-def _checked_numbers(estimator: Any, X: Any) -> Any:
-    if is_table_of_columns(X) and X.shape[1] != estimator.n_features_in_:
+def checked_numbers_with_gaps(estimator: Any, X: Any) -> Any:
+    """Rows as floats, with NaN for gaps, of the columns that an estimator was fitted to."""
+    dtypes: Any = (np.float64, np.float32)
+    how = {"reset": False, "accept_sparse": "csr", "dtype": dtypes, "ensure_all_finite": False}
+    if not is_table_of_columns(X):
+        return validate_data(estimator, X, **how)
+    if X.shape[1] != estimator.n_features_in_:
         validate_data(estimator, X, reset=False, skip_check_array=True)  # says which are too many
     check_no_dates(X)
     with naming_columns(X):
-        return validate_data(
-            estimator,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-        )
-
-
-def filled(X: Any, fill: np.ndarray) -> Any:
-    """Rows without gaps: each has the number (D,) of its column."""
-    if not hasattr(X, "tocsr"):
-        return np.where(np.isnan(X), fill, X)
-    X = X.copy()
-    gaps = np.isnan(X.data)
-    X.data[gaps] = fill[X.indices[gaps]]
-    return X
+        return validate_data(estimator, X, **how)

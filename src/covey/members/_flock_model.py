@@ -1,0 +1,71 @@
+"""What a flock predicts by, as data: what models of linear members and of several kinds share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from covey import _state as stored
+from covey._blocks import finite_in_blocks
+from covey.fusers import Predictions
+from covey.members._targets import Classes, Numbers
+from covey.tables._known_table import KnownTable
+
+
+@dataclass(frozen=True, eq=False)
+class FlockModel:
+    """Members and a ``fuser``, the target that they predict, and the table that they are asked of.
+
+    Without a table it is a member of another model, and takes rows of numbers as they are. Rows
+    that are called ``rows`` are such numbers, those called ``X`` a user's own. A subclass writes
+    ``predictions``, and what is told of the members: ``columns``, ``describe``, ``decisions``.
+    """
+
+    target: Annotated[Classes | Numbers, stored.AnyOf(Classes, Numbers, letters="C")]
+    table: Annotated[KnownTable | None, stored.Record(KnownTable, "D F")]
+
+    # A field of some, and made of others.
+    fuser: ClassVar[Any]
+
+    def rows(self, X: Any) -> Any:
+        """Return rows of a table as members see them."""
+        return X if self.table is None else self.table.rows(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the probabilities (n, C), or the numbers (n,), of rows of a table."""
+        return finite_in_blocks(self.fused, self.rows(X))
+
+    def members(self, X: Any) -> Predictions:
+        """Return what the members predict of rows of a table."""
+        return self.predictions(self.rows(X))
+
+    def importance(self, X: Any) -> np.ndarray:
+        """Return how much each member decides about rows of a table, (n, K)."""
+        return finite_in_blocks(self.weights_of_rows, self.rows(X))
+
+    def predictions(self, rows: Any) -> Predictions:
+        """Return what the members predict."""
+        raise NotImplementedError
+
+    def fused(self, rows: Any) -> np.ndarray:
+        """Return what they predict together."""
+        return self.target.bounded(self.fuser.fuse(self.predictions(rows), rows))
+
+    def fused_log(self, rows: Any) -> np.ndarray:
+        """Return the logarithms of that."""
+        return self.fuser.fuse_log(self.predictions(rows), rows)
+
+    def weights_of_rows(self, rows: Any) -> np.ndarray:
+        """Return how much each member decides, (n, K)."""
+        return self.fuser.importance(self.predictions(rows), rows)
+
+    def outputs(self, rows: Any) -> np.ndarray:
+        """Return what each member predicts, (n, K, C); C is 1 for numbers."""
+        return self.predictions(rows).values
+
+    def member_values(self, rows: Any) -> np.ndarray:
+        """Return what each member predicts, (n, K, C) or (n, K)."""
+        P = self.predictions(rows)
+        return np.where(P.known, P.values[:, :, 0], np.nan) if P.kind == "value" else P.values
