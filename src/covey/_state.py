@@ -138,10 +138,11 @@ class Array(Stored):
     most: int | None = None
     kind: str = "float"  # of the stored numbers
     dtype: str | None = None  # of the attribute, if it is another one
+    of_rows: bool = False  # whether it holds rows of the training, which a file need not have
 
     def write(self, value: Any, out: Any) -> Any:
         """Return the number of an array of the file."""
-        return out.array(value, self.kind)
+        return out.array(value[:0] if self.of_rows and not out.keeps_rows else value, self.kind)
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the array."""
@@ -680,8 +681,9 @@ class Named(Stored):
         with node.child(name) as inner:
             names = inner.member_names("names")
             sizes.bind(self.letter, [len(names)], name)
-            left_out = self.dropped is not None
-            models = inner.models("models", len(names), left_out, partial(self._read, sizes))
+            models = inner.models(
+                "models", len(names), bool(self.dropped), partial(self._read, sizes)
+            )
             inner.check(any(one is not None for one in models), "models", "are missing.")
         found = self.make()
         for called, model in zip(names, models, strict=True):
