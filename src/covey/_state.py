@@ -673,17 +673,15 @@ class Named(Stored):
     def _written(self, model: Any, out: Any) -> Any:
         if isinstance(model, self.data.classes):
             return {"data": self.data.write(model, out)}
-        is_dropped = isinstance(model, str) and model == self.dropped
-        return None if is_dropped else out.model(model)
+        return None if isinstance(model, str) else out.model(model)
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the models by name."""
         with node.child(name) as inner:
             names = inner.member_names("names")
             sizes.bind(self.letter, [len(names)], name)
-            models = inner.models(
-                "models", len(names), bool(self.dropped), partial(self._read, sizes)
-            )
+            how = {"missing": self.dropped is not None, "read": partial(self._read, sizes)}
+            models = inner.models("models", len(names), **how)
             inner.check(any(one is not None for one in models), "models", "are missing.")
         found = self.make()
         for called, model in zip(names, models, strict=True):
