@@ -189,7 +189,9 @@ def test_a_fit_that_stops_early_has_fewer_members():
     assert len(members_of(perfect)) == 1
     stopped = GradientBoostingClassifier(n_iter_no_change=2, random_state=0).fit(X, y)
     assert 1 < len(members_of(stopped)) == stopped.n_estimators_ < 100
-    stopped = HistGradientBoostingClassifier(early_stopping=True, n_iter_no_change=2).fit(X, y)
+    stopped = HistGradientBoostingClassifier(
+        early_stopping=True, n_iter_no_change=2, random_state=0
+    ).fit(X, y)
     assert 1 < len(members_of(stopped)) == stopped.n_iter_ < 100
 
 

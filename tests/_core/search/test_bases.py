@@ -76,7 +76,7 @@ def bases_of(X, grouped=False):
     usable = X.std(axis=0) > 0
     scale = np.where(usable, X.std(axis=0), 1.0)
     unit = np.where(usable, np.arange(X.shape[1]), -1)
-    return standardized_bases(rows, Features(X.mean(axis=0), scale, usable, unit, grouped))
+    return standardized_bases(rows, Features(X.mean(axis=0), scale, usable, unit, grouped), 6)
 
 
 def test_columns_that_leave_together_are_not_multiplied():

@@ -11,11 +11,10 @@ from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.moments import moments
 from covey._core.search import rows as rungs
 from covey._core.search import search as comparison
-from covey._core.search import search as search_module
 from covey._core.search.bases import Features
 from covey._core.search.block import ClassTarget, SearchBlock
 from covey._core.search.folds import sampled_rows
-from covey._core.search.plan import CLASSIFICATION, Family, SearchPlan, Watch
+from covey._core.search.plan import CLASSIFICATION, Family, Pace, SearchPlan, Watch
 from covey._core.search.rows import Rung, SearchInMemory, rung_sizes, sampled_rung
 from covey._core.search.search import Search
 from tests._core.several import Several
@@ -66,11 +65,11 @@ def test_a_rung_fits_on_the_first_rows_and_holds_out_the_others(table):
     assert rung.rows.sum(SearchBlock.class_counts)[0].sum() == len(sample.rows)
 
 
-def searched(table, rows, found_rungs, families, **how):
+def searched(table, rows, found_rungs, families, task=CLASSIFICATION, **how):
     X, _, weight = table
     mean, deviation = moments(X.T, weight)
     plan = SearchPlan(
-        CLASSIFICATION,
+        task,
         families,
         SETTINGS,
         flip_probability=0.01,
@@ -119,19 +118,18 @@ def literal_loss(Z, y, weight, line):
 
 def test_the_search_is_the_one_that_is_written_out(table, monkeypatch):
     """Lines of three penalties, on rungs of 80 and 200 rows, then the best one on all."""
-    monkeypatch.setattr(search_module, "_RUNG_MAX_ITER", 300)
-    monkeypatch.setattr(search_module, "_MAX_ITER", 300)
-    monkeypatch.setattr(search_module, "_RUNG_PATH_ITER", 100)
+    far = replace(CLASSIFICATION, rung_pace=Pace(300, 100, 0))
+    monkeypatch.setattr(comparison, "_MAX_ITER", 300)
     monkeypatch.setattr(comparison, "_MOST_PATHS", 2)
     # Only points with all features: paths are tested elsewhere.
-    monkeypatch.setattr(search_module, "path_sizes", lambda n_units, *args: [n_units])
+    monkeypatch.setattr(comparison, "path_sizes", lambda n_units, *args: [n_units])
     X, y, weight = table
     alphas, factors = (1.0, 0.1, 0.001), (1.0, 0.6, 0.3)
     (one, first), (two, second) = (
         rung_of(table, size, factor) for size, factor in zip((80, 200), factors, strict=False)
     )
     family = Family("features", 1, alphas)
-    flock = searched(table, in_memory(table), [one, two], [family], factor=factors[2])
+    flock = searched(table, in_memory(table), [one, two], [family], far, factor=factors[2])
 
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     losses = {}
@@ -187,7 +185,7 @@ def test_blocks_of_all_rows_change_rounding_only(table):
 
 def test_columns_that_are_made_anew_are_those_that_are_kept(table, monkeypatch):
     kept = found_on(table, in_memory(table, (300, 300)))
-    monkeypatch.setattr(search_module, "_MOST_NUMBERS", 0)
+    monkeypatch.setattr(comparison, "_MOST_NUMBERS", 0)
     anew = found_on(table, in_memory(table, (300, 300)))
     assert_array_equal(kept.coef, anew.coef)
     assert_array_equal(kept.gate_coef, anew.gate_coef)

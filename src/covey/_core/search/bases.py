@@ -15,8 +15,7 @@ from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.block import SearchBlock
 from covey._core.search.rows import SearchRows
 
-# Ramps of a feature. Beyond so many columns ramps cost more than they bring.
-_N_RAMPS = 6
+# Beyond so many columns ramps cost more than they bring.
 _MOST_RAMP_COLUMNS = 1_000
 # Products of every two of so many features are 210.
 _MOST_FEATURES_TO_MULTIPLY = 20
@@ -45,7 +44,12 @@ class Features:
 
 
 def standardized_bases(
-    rows: SearchRows, features: Features, *, sampled: bool = False, single: bool = False
+    rows: SearchRows,
+    features: Features,
+    n_ramps: int,
+    *,
+    sampled: bool = False,
+    single: bool = False,
 ) -> dict[str, ScaledBasis]:
     """Make the bases that the table allows, and let the rows standardize their columns.
 
@@ -71,7 +75,7 @@ def standardized_bases(
     # Constant columns do not count: what a flock is must not depend on how many there are.
     n_used = int(np.sum(features.usable))
     n_constant = n_features - n_used
-    ramps = Basis.ramps(knots_by_sums(rows, n_features, _N_RAMPS))
+    ramps = Basis.ramps(knots_by_sums(rows, n_features, n_ramps))
     if n_used < ramps.n_columns - n_constant <= max(_MOST_RAMP_COLUMNS, n_used):
         add("ramps", ramps)
     # A product belongs to two features, which may be of two groups: it could not flip with

@@ -87,11 +87,14 @@ class Task:
     gated: tuple[float, ...]  # penalties of gated ones
     fast: Gated
     balanced: tuple[Gated, ...]
-    many_rows: tuple[Gated, ...]  # besides those of "balanced", where there are many rows
     best: tuple[Gated, ...]  # besides those of "balanced"
+    many_rows: tuple[Gated, ...] = ()  # besides those of "balanced", where there are many rows
+    n_ramps: int = 6  # of each feature
     toward_mean: float = 0.0  # see `covey._core.gating.gate.GatedObjective`
     # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
     pace: Pace = Pace(max_iter=50, path_iter=12, n_steps=30)
+    # On rungs: what wins there is fitted again, on more rows.
+    rung_pace: Pace = Pace(max_iter=30, path_iter=8, n_steps=0)
     few: Task | None = None  # what is searched for where few rows tell little: see `of_size`
 
 
@@ -128,26 +131,31 @@ CLASSIFICATION = replace(
     ),
 )
 
+# Numbers bear weaker penalties than classes, longer ways to the optimum and finer ramps: a target
+# may be nearly a function of the features.
 REGRESSION = Task(
     loss_name="mean_loss",
     numbers=True,
     pool="log",
     alone={"features": (1e-2, 1e-1, 1.0), "ramps": (1e-2, 1e-1), "products": (1e-3, 1e-1)},
-    gated=(1e-2, 3e-2, 1e-1, 3e-1),
-    fast=Gated("features", "features", (2,)),
+    gated=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1),
+    fast=Gated("features", "features", (4,)),
     balanced=(
-        Gated("features", "features", (1,)),
-        Gated("features", "richest", (1, 3)),
-        Gated("ramps", "features", (1, 2)),
+        Gated("features", "features", (3,)),
+        Gated("features", "richest", (0, 1, 2, 3)),
+        Gated("ramps", "features", (3,)),
+        Gated("ramps", "richest", (0, 2, 3)),
     ),
-    many_rows=(Gated("products", "features", (2,)),),
     best=(
-        Gated("products", "features", (2, 3)),
-        Gated("features", "richest", (1, 2, 3), _TIMES),
-        Gated("ramps", "features", (2, 3), _TIMES),
-        Gated("ramps", "richest", (2, 3)),
-        Gated("products", "richest", (2, 3)),
+        Gated("products", "features", (4, 5)),
+        Gated("features", "richest", (1, 3, 4, 5), _TIMES),
+        Gated("ramps", "features", (1, 4), _TIMES),
+        Gated("ramps", "richest", (1, 4)),
+        Gated("products", "richest", (4, 5)),
     ),
+    n_ramps=8,
+    pace=Pace(max_iter=150, path_iter=12, n_steps=30),
+    rung_pace=Pace(max_iter=60, path_iter=12, n_steps=0),
 )
 
 

@@ -36,7 +36,6 @@ from covey._core.search.plan import (
     Candidate,
     Family,
     Group,
-    Pace,
     Point,
     SearchPlan,
     Task,
@@ -130,9 +129,6 @@ def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
     return {name: np.array(values) for name, values in columns.items()}
 
 
-# Iterations of fits on rungs, at the first point of a path and at later ones: what wins there is
-# fitted again, on more rows.
-_RUNG_MAX_ITER, _RUNG_PATH_ITER = 30, 8
 # Iterations of fits that are not compared with others.
 _MAX_ITER = 50
 # Groups of a flock that is searched on several rungs: to fit more on all rows takes long, and
@@ -166,7 +162,11 @@ class Search:
         # grown before, if there is another one: single precision is enough.
         last = rungs[-1].rows if rungs else rows
         self._bases = standardized_bases(
-            last, features, sampled=bool(rungs), single=len(rungs) > 1 and self._bears_single(last)
+            last,
+            features,
+            plan.task.n_ramps,
+            sampled=bool(rungs),
+            single=len(rungs) > 1 and self._bears_single(last),
         )
         for rung in rungs[:-1]:
             for name, scaled in self._bases.items():
@@ -248,7 +248,7 @@ class Search:
         """Let the rows know their folds; what fits candidates to these and to all rows."""
         rung.rows.broadcast(SearchBlock.set_folds, rung.folds, n_restarts)
         features, plan, n_parts = self._columns["features"], self.plan, len(rung.folds)
-        pace = Pace(_RUNG_MAX_ITER, _RUNG_PATH_ITER, 0) if self._rungs else plan.task.pace
+        pace = plan.task.rung_pace if self._rungs else plan.task.pace
         most_units = features.units_within(plan.most_features)
         sizes = path_sizes(features.n_units, most_units, plan.most_terms)
         max_iter = pace.max_iter if n_parts else _MAX_ITER
