@@ -121,7 +121,7 @@ class MixedModel(FlockModel):
     @property
     def tried_rows(self) -> np.ndarray:
         """Rows on which it is tried out how much columns matter: examples, or the typical one."""
-        return self.examples if len(self.examples) else self.table.filling[None]
+        return self.examples if len(self.examples) else self.own_table.filling[None]
 
     def names(self) -> list[str]:
         """Return the members' names."""
