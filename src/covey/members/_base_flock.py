@@ -553,7 +553,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         truth = self.model_.target.encoded(y, type(self).__name__)
         weight = check_sample_weight(sample_weight, len(truth))
         used = weight > 0
-        predicted = self._by_blocks(self._fused, rows)[used]
+        predicted = self._answers(rows)[used]
         weight = effective_weights(weight[used])
         self.calibration_ = self.model_.target.calibration.of(
             GIVEN_ROWS, truth[used], predicted, weight
