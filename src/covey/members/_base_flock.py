@@ -52,6 +52,9 @@ _OF_ONE_FIT = ("_importance_of_columns", "decision_", "calibration_", "out_of_fo
 _CONTINUED = ("model_", "_grown")
 
 
+_SETS, _INTERVALS = OrAbsent(Record(SetCalibration, "C")), OrAbsent(Record(IntervalCalibration))
+
+
 class _PartOf:
     """An attribute of a fitted flock that is a part of its model, if that has it."""
 
@@ -98,14 +101,9 @@ class Flock(CallbackSupportMixin, Ensemble):
     """
 
     _seed: Annotated[int, Whole(0, 2**31)]
-    model_: Annotated[GatedModel | MixedModel, AnyOf(GatedModel, MixedModel, letters="C D F")]
+    model_: Annotated[LinearModel | MixedModel, AnyOf(GatedModel, MixedModel, letters="C D F")]
     calibration_: Annotated[
-        SetCalibration | IntervalCalibration,
-        Where(
-            "_classifies",
-            OrAbsent(Record(SetCalibration, "C")),
-            OrAbsent(Record(IntervalCalibration)),
-        ),
+        SetCalibration | IntervalCalibration, Where("_classifies", _SETS, _INTERVALS)
     ]
 
     n_features_in_ = _OfTable("table.n_features_in_")
@@ -133,7 +131,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     warm_start = False
 
     @property
-    def _roster(self) -> Roster | None:
+    def _roster(self) -> Roster | None:  # type: ignore[override]
         return self._finder(self).roster
 
     def _restored(self) -> None:
@@ -186,13 +184,13 @@ class Flock(CallbackSupportMixin, Ensemble):
             kind.check_rows(self, rows, None if known is None else known.target)
             # If this fit fails, nothing of an earlier one must be left.
             for name in _OF_ONE_FIT if known is not None else (*_OF_ONE_FIT, *_CONTINUED):
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
             if known is None:
                 # Every draw is a function of this one number.
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             journal = self._open_journal(rows)
             columns = self.n_features_in_, getattr(self, "feature_names_in_", None)
-            how = {"seed": self._seed, "known": known, "journal": journal}
+            how = dict[str, Any](seed=self._seed, known=known, journal=journal)
             fit = PreparedFit(self, rows, *columns, **how)
             fit.target = kind.learnt(fit, None if known is None else known.target)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
@@ -205,17 +203,17 @@ class Flock(CallbackSupportMixin, Ensemble):
         finally:
             rows.close()
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)  # the model knows them from now on
+            self.__dict__.pop(name, None)  # the model knows them from now on
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
     def _put_behind(self, first: TablePreparation) -> None:
         """Take a table's own columns from now on: the flock was fitted to what is made of them."""
         known, made_of, columns = self.model_, first.preparation_, first.feature_names_in_
-        seen, filling = first._seen_columns, self.model_.table.filling
+        seen, filling = first._seen_columns, self.model_.own_table.filling
         table = KnownTable(len(columns), columns, made_of, seen, filling)
         names = (name for name in ("support", "gate_support") if hasattr(known, name))
-        used = {name: made_of.on_features(getattr(known, name)) for name in names}
+        used: dict[str, Any] = {name: made_of.on_features(getattr(known, name)) for name in names}
         self.model_ = replace(known, table=table, **used)
         found = self._importance_of_columns
         if hasattr(found, "on_columns"):
@@ -230,13 +228,13 @@ class Flock(CallbackSupportMixin, Ensemble):
         if not (rows.keeps_folds or hasattr(model, "gate_support")):
             return  # blocks whose members are grown do not keep their rows
         X, y, weight = rows.some_rows(MOST_KEPT, self._seed)
-        if not (self._classifies or rows.keeps_folds):
+        if isinstance(model.target, Numbers) and not rows.keeps_folds:
             # Blocks have the standardized target.
             y = model.target.center + y * model.target.scale
-        found = TrainingSample.of(X, y, weight, model.table.column_of)
+        found = TrainingSample.of(X, y, weight, model.own_table.column_of)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
-    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> InMemoryRows:
+    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> Any:
         if not hasattr(X, "__dask_graph__"):
             for name, given in (("y", y), ("sample_weight", sample_weight)):
                 if hasattr(given, "__dask_graph__"):
@@ -325,7 +323,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         """Return coefficients and intercepts of a flock that is one linear model."""
         if not hasattr(self, "model_"):
             raise AttributeError(f"This {type(self).__name__} is not fitted.")
-        if self.model_.why_not_one is not None:
+        if not isinstance(self.model_, LinearModel) or self.model_.why_not_one is not None:
             raise AttributeError(self.model_.why_not_one)
         return self.model_.target.as_sklearn_has_it(*self.model_.as_one())
 
@@ -342,7 +340,7 @@ class Flock(CallbackSupportMixin, Ensemble):
             With the same predictions (of a regressor, but for its ``y_range_``).
         """
         check_is_fitted(self, "fuser_")
-        if self.model_.why_not_one is not None:
+        if not isinstance(self.model_, LinearModel) or self.model_.why_not_one is not None:
             raise ValueError(self.model_.why_not_one)
         return self.model_.collapsed()
 
@@ -406,7 +404,7 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self, "fuser_")
-        return self.model_.table.rows(X, self)
+        return self.model_.own_table.rows(X, self)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         # Members of other kinds have threads of their own.
@@ -414,7 +412,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         return finite_in_blocks(function, X, jobs)
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
-        return self._check_rows(X), self.model_.table.column_of
+        return self._check_rows(X), self.model_.own_table.column_of
 
     @of_classes
     @accepts_dask
@@ -431,7 +429,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         coef, intercept = self.coef_, self.intercept_
         # Classes first: sums along few classes are slow.
         scores = (rows @ coef.T).T if hasattr(rows, "tocsr") else coef @ rows.T
-        scores += intercept[:, None]
+        scores += np.asarray(intercept)[:, None]
         return returned(scores[0] if len(coef) == 1 else scores.T, X)
 
     predict = accepts_dask(Ensemble.predict)
@@ -518,7 +516,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         """
         check_number(top, "top", low=1, whole=True)
         rows = self._check_rows(X)
-        how = {"top": top, "max_members": max_members, "decision": self.decision_}
+        how = dict[str, Any](top=top, max_members=max_members, decision=self.decision_)
         decided = self.model_.decisions(rows, **how)
         return self._with_reasons(X, decided, top, background)
 
@@ -678,6 +676,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         if not hasattr(self, "calibration_"):
             return super()._rows_held_out_for_decisions()
         known = self.calibration_
+        assert isinstance(known, SetCalibration)
         return known.label, known.probabilities, known.weight, known.source
 
     @of_numbers

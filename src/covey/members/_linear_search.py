@@ -23,7 +23,7 @@ from covey._core.quantiles import effective_weights
 from covey._core.search.assembly import FoundFlock, OnFolds
 from covey._core.search.bases import Features
 from covey._core.search.folds import possible_folds
-from covey._core.search.plan import Family, SearchPlan, Task, Watch, families, of_size
+from covey._core.search.plan import Effort, Family, SearchPlan, Task, Watch, families, of_size
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
 from covey.members._calibrated import OUT_OF_FOLD
@@ -63,7 +63,7 @@ class OutOfFold:
 class LinearSearch:
     """A search for linear members on the rows of one fit."""
 
-    def __init__(self, fit: PreparedFit, clock: Clock, effort: str, *, compares: bool) -> None:
+    def __init__(self, fit: PreparedFit, clock: Clock, effort: Effort, *, compares: bool) -> None:
         self._fit, self._flock, self._rows, self._clock = fit, fit.flock, fit.rows, clock
         self._effort = effort
         self._compares = compares  # whether candidates are compared on folds
@@ -175,7 +175,7 @@ class LinearSearch:
         pooled = finite_in_blocks(partial(found.groups.predict, **how), X, self._flock.n_jobs)
         return target.of_pool(pooled)
 
-    def _limits(self, features: Features) -> dict[str, float]:
+    def _limits(self, features: Features) -> dict[str, Any]:
         """Return what a person is willing to read; refuse what nothing can keep to."""
         flock = self._flock
         columns = features.columns()

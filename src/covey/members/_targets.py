@@ -113,19 +113,20 @@ class Classes:
     @staticmethod
     def check_rows(flock: Any, rows: InMemoryRows, known: Classes | None) -> None:
         """Refuse classes that cannot be learnt, or are not those that are known; weigh them."""
-        if known is not None and not np.array_equal(rows.classes, known.classes):
+        classes = np.asarray(rows.classes)
+        if known is not None and not np.array_equal(classes, known.classes):
             raise ValueError(
                 "warm_start continues with the classes of the first fit, "
-                f"{known.classes.tolist()}, but y holds {rows.classes.tolist()}."
+                f"{known.classes.tolist()}, but y holds {classes.tolist()}."
             )
         largest = rows.largest_weights
         if flock.class_weight is not None:
-            factors = class_factors(flock.class_weight, rows.classes, rows.class_weights)
+            factors = class_factors(flock.class_weight, classes, rows.class_weights)
             largest = largest * factors
             if largest.any():
                 check_sample_weight(largest, len(largest), "class_weight times sample_weight")
             rows.set_class_weight(factors)
-        check_two_classes(type(flock).__name__, rows.classes, largest)
+        check_two_classes(type(flock).__name__, classes, largest)
 
     @classmethod
     def learnt(cls, fit: PreparedFit, known: Self | None) -> Self:
@@ -286,7 +287,7 @@ class Numbers:
             center, scale = cls._center_and_scale(fit.flock, rows)
             loss = cls._loss(fit)
         rows.set_loss(loss)
-        low, high = range_of_numbers(*rows.target_range(), rows.n_weighted())
+        low, high = range_of_numbers(rows.n_weighted(), *rows.target_range())
         if known is not None:
             low, high = min(low, known.range[0]), max(high, known.range[1])
         return cls(center, scale, loss, np.array([low, high]))
