@@ -549,15 +549,18 @@ class Flock(CallbackSupportMixin, Ensemble):
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         rows = self._check_rows(X)
         check_consistent_length(rows, y)
-        truth = self.model_.target.encoded(y, type(self).__name__)
+        truth = self.model_.target.encoded(y)
         weight = check_sample_weight(sample_weight, len(truth))
-        used = weight > 0
-        predicted = self._by_blocks(self._fused, rows)[used]
-        weight = effective_weights(weight[used])
-        self.calibration_ = self.model_.target.calibration.of(
-            GIVEN_ROWS, truth[used], predicted, weight
-        )
+        self._keep_calibration(GIVEN_ROWS, truth, self._answers(rows), weight)
         return self
+
+    def _keep_calibration(
+        self, source: str, truth: np.ndarray, predicted: np.ndarray, weight: np.ndarray
+    ) -> None:
+        """Measure how far off it is by what is predicted of rows that have a weight."""
+        used = weight > 0
+        parts = truth[used], predicted[used], effective_weights(weight[used])
+        self.calibration_ = self.model_.target.calibration.of(source, *parts)
 
     def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
         """Measure by what flocks that were fitted alike, without a row, predict of it.
@@ -565,11 +568,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
         search, these have chosen nothing.
         """
-        truth = self.model_.target.encoded(np.asarray(y), type(self).__name__)
-        weight = effective_weights(np.ones(len(truth)))
-        self.calibration_ = self.model_.target.calibration.of(
-            OUT_OF_FOLD, truth, predicted, weight
-        )
+        truth = self.model_.target.encoded(np.asarray(y))
+        self._keep_calibration(OUT_OF_FOLD, truth, predicted, np.ones(len(truth)))
 
     def _measured(self, what: str) -> Any:
         """Return the calibration, or a sentence that says why there is none."""
