@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from operator import attrgetter
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 import joblib
 import numpy as np
@@ -52,10 +52,11 @@ _OF_ONE_FIT = ("_importance_of_columns", "decision_", "calibration_", "out_of_fo
 _CONTINUED = ("model_", "_grown")
 
 
+Part = TypeVar("Part")
 _SETS, _INTERVALS = OrAbsent(Record(SetCalibration, "C")), OrAbsent(Record(IntervalCalibration))
 
 
-class _PartOf:
+class _PartOf(Generic[Part]):
     """An attribute of a fitted flock that is a part of its model, if that has it."""
 
     def __init__(self, path: str) -> None:
@@ -64,9 +65,9 @@ class _PartOf:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, flock: Any, owner: type | None = None) -> Any:
+    def __get__(self, flock: Any, owner: type | None = None) -> Part:
         if flock is None:
-            return self
+            return self  # type: ignore[return-value]
         try:
             return self._of(flock)
         except AttributeError:
@@ -76,7 +77,7 @@ class _PartOf:
         raise AttributeError(f"{self._name} is a part of model_, which is replaced as a whole.")
 
 
-class _OfTable(_PartOf):
+class _OfTable(_PartOf[Any]):
     """A part of the model's table, which scikit-learn sets and deletes while a fit checks rows."""
 
     def __get__(self, flock: Any, owner: type | None = None) -> Any:
@@ -91,6 +92,9 @@ class _OfTable(_PartOf):
 
     def __delete__(self, flock: Any) -> None:
         vars(flock)[self._name] = None
+
+
+_ArrayOf, _ThingOf = _PartOf[np.ndarray], _PartOf[Any]
 
 
 class Flock(CallbackSupportMixin, Ensemble):
@@ -108,21 +112,21 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     n_features_in_ = _OfTable("table.n_features_in_")
     feature_names_in_ = _OfTable("table.feature_names_in_")
-    preparation_, _seen_columns = _PartOf("table.preparation"), _PartOf("table.seen")
-    classes_, y_range_ = _PartOf("target.classes"), _PartOf("target.range")
-    y_center_, y_scale_ = _PartOf("target.center"), _PartOf("target.scale")
-    mean_, scale_ = _PartOf("scaling.mean"), _PartOf("scaling.scale")
-    n_estimators_, fuser_ = _PartOf("n_members"), _PartOf("fuser")
-    member_coef_, member_intercept_ = _PartOf("coef"), _PartOf("intercept")
-    support_, gate_support_ = _PartOf("support"), _PartOf("gate_support")
-    basis_, n_iter_, history_ = _PartOf("basis"), _PartOf("n_iter"), _PartOf("history")
-    group_of_, group_weights_ = _PartOf("group_of"), _PartOf("group_weights")
-    n_terms_, cv_results_ = _PartOf("n_terms"), _PartOf("candidates")
-    weights_ = _PartOf("weights")
+    preparation_, _seen_columns = _ThingOf("table.preparation"), _ThingOf("table.seen")
+    classes_, y_range_ = _ArrayOf("target.classes"), _ArrayOf("target.range")
+    y_center_, y_scale_ = _PartOf[float]("target.center"), _PartOf[float]("target.scale")
+    mean_, scale_ = _ArrayOf("scaling.mean"), _ArrayOf("scaling.scale")
+    n_estimators_, fuser_ = _PartOf[int]("n_members"), _ThingOf("fuser")
+    member_coef_, member_intercept_ = _ArrayOf("coef"), _ArrayOf("intercept")
+    support_, gate_support_ = _ArrayOf("support"), _ArrayOf("gate_support")
+    basis_, n_iter_, history_ = _ThingOf("basis"), _ArrayOf("n_iter"), _ThingOf("history")
+    group_of_, group_weights_ = _ArrayOf("group_of"), _ArrayOf("group_weights")
+    n_terms_, cv_results_ = _PartOf[int]("n_terms"), _ThingOf("candidates")
+    weights_ = _ArrayOf("weights")
     # What other ensembles write as methods is the model's.
-    _predictions, _names = _PartOf("predictions"), _PartOf("names")
-    _fused, _fused_log = _PartOf("fused"), _PartOf("fused_log")
-    _columns_looked_at = _PartOf("columns")
+    _predictions, _names = _ThingOf("predictions"), _ThingOf("names")
+    _fused, _fused_log = _ThingOf("fused"), _ThingOf("fused_log")
+    _columns_looked_at = _ThingOf("columns")
 
     # What an estimator has no parameter for.
     fuser: Any = "gate"
@@ -247,8 +251,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             from covey.dask._rows import DaskRows
 
             kind = DaskRows
-        how = {"reset": reset, "numeric": not self._classifies}
-        return kind.open(self, X, y, sample_weight, groups, **how)
+        numeric = not self._classifies
+        return kind.open(self, X, y, sample_weight, groups, reset=reset, numeric=numeric)
 
     def _open_journal(self, rows: InMemoryRows) -> Journal | None:
         """Open the journal of a fit with a checkpoint; set the seed of the fit that began it."""
@@ -308,9 +312,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         """The members of several kinds by name."""
         if not isinstance(getattr(self, "model_", None), MixedModel):
             raise AttributeError(f"This {type(self).__name__} has no named_estimators_.")
-        found = Bunch()
-        found.update(zip(self.model_.names(), self.estimators_, strict=True))
-        return found
+        return Bunch(**dict(zip(self.model_.names(), self.estimators_, strict=True)))
 
     def _around(self, model: LinearModel) -> Self:
         """Return a flock of linear members alone, which predicts by this model."""
@@ -515,9 +517,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             order in which a tree asks.
         """
         check_number(top, "top", low=1, whole=True)
-        rows = self._check_rows(X)
         how = dict[str, Any](top=top, max_members=max_members, decision=self.decision_)
-        decided = self.model_.decisions(rows, **how)
+        decided = self.model_.decisions(self._check_rows(X), **how)
         return self._with_reasons(X, decided, top, background)
 
     # -- how far off -----------------------------------------------------------------------
@@ -548,15 +549,18 @@ class Flock(CallbackSupportMixin, Ensemble):
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         rows = self._check_rows(X)
         check_consistent_length(rows, y)
-        truth = self.model_.target.encoded(y, type(self).__name__)
+        truth = self.model_.target.encoded(y)
         weight = check_sample_weight(sample_weight, len(truth))
-        used = weight > 0
-        predicted = self._by_blocks(self._fused, rows)[used]
-        weight = effective_weights(weight[used])
-        self.calibration_ = self.model_.target.calibration.of(
-            GIVEN_ROWS, truth[used], predicted, weight
-        )
+        self._keep_calibration(GIVEN_ROWS, truth, self._answers(rows), weight)
         return self
+
+    def _keep_calibration(
+        self, source: str, truth: np.ndarray, predicted: np.ndarray, weight: np.ndarray
+    ) -> None:
+        """Measure how far off it is by what is predicted of rows that have a weight."""
+        used = weight > 0
+        parts = truth[used], predicted[used], effective_weights(weight[used])
+        self.calibration_ = self.model_.target.calibration.of(source, *parts)
 
     def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
         """Measure by what flocks that were fitted alike, without a row, predict of it.
@@ -564,11 +568,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
         search, these have chosen nothing.
         """
-        truth = self.model_.target.encoded(np.asarray(y), type(self).__name__)
-        weight = effective_weights(np.ones(len(truth)))
-        self.calibration_ = self.model_.target.calibration.of(
-            OUT_OF_FOLD, truth, predicted, weight
-        )
+        truth = self.model_.target.encoded(np.asarray(y))
+        self._keep_calibration(OUT_OF_FOLD, truth, predicted, np.ones(len(truth)))
 
     def _measured(self, what: str) -> Any:
         """Return the calibration, or a sentence that says why there is none."""

@@ -19,6 +19,7 @@ from covey._decisions import rare_class
 from covey._state import Array, Labels, Number, Record
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Mean, Predictions, Product
+from covey.fusers._predictions import encode_labels
 from covey.members._calibrated import IntervalCalibration, SetCalibration
 from covey.members._ensemble import check_numbers, held_within, range_of_numbers
 from covey.members._member import LinearMember, LinearRegressionMember
@@ -133,18 +134,9 @@ class Classes:
         """Return the classes as they are."""
         return cls(fit.rows.classes)
 
-    def encoded(self, y: Any, name: str) -> np.ndarray:
-        """Return the codes of classes; others than the model of this name has are refused."""
-        y = column_or_1d(y)
-        codes = {label: code for code, label in enumerate(self.classes.tolist())}
-        found = [codes.get(label, -1) for label in y.tolist()]
-        if -1 in found:
-            label = y.tolist()[found.index(-1)]
-            raise ValueError(
-                f"y holds the label {label!r}, which this {name} was not fitted "
-                f"on; its classes are {', '.join(map(repr, codes))}."
-            )
-        return np.array(found, dtype=np.int64)
+    def encoded(self, y: Any) -> np.ndarray:
+        """Return the codes of classes; others than these are refused."""
+        return encode_labels(column_or_1d(y), self.classes, "y holds")
 
     def failure(self, flock: Any, grown: Any) -> str | None:
         """Return how the training of a member failed, if it did."""
@@ -343,7 +335,7 @@ class Numbers:
         left *= freedom / (freedom - n_usable)
         return float(np.clip(left / constant, _LEAST_LEFT, 1.0))
 
-    def encoded(self, y: Any, name: str) -> np.ndarray:
+    def encoded(self, y: Any) -> np.ndarray:
         """Return numbers, checked."""
         return check_numbers(y)
 
