@@ -135,7 +135,7 @@ class Searching:
             if found is not None:
                 self._keep_out_of_fold(fit, found.held_out, found.predicted)
                 flock.readable_ = found.readable
-                on_folds = {LINEAR: found.flocks}
+                on_folds = {LINEAR: found.models}
                 self._keep_importance(fit, found.held_out, on_folds, np.ones(1))
             return
         if not fit.rows.keeps_folds:
@@ -171,7 +171,7 @@ class Searching:
             search = LinearSearch(fit, clock, effort, compares=True)
             models[LINEAR], found = search.run(_SHARE_OF_LINEAR, context, given)
             assert found is not None
-            fitted[LINEAR] = found.flocks
+            fitted[LINEAR] = found.models
             library = _library(fit, _in_repeats(fit, found.held_out, effort))
             library.add(LINEAR, found.predicted, clock.seconds())
             if says.is_wanted:
