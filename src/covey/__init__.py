@@ -11,26 +11,5 @@ from covey._names import lazy_names
 
 __version__ = "0.2.0"
 
-_names, __getattr__, __dir__ = lazy_names(
-    "covey",
-    {
-        "members": (
-            "FlockClassifier FlockRegressor FusionClassifier FusionRegressor MultiviewClassifier "
-            "SubsetEnsembleClassifier SubsetEnsembleRegressor members_of out_of_bag"
-        ),
-        # Plain rules are given by name (fuser="median"), or as objects of `covey.fusers`.
-        "fusers": "Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse",
-        "stacking": "GeneralStackingClassifier GeneralStackingRegressor",
-        "multiclass": "CodeBookClassifier",
-        "selection": "SubsetSelector",
-        "clustering": "ConsensusClustering consensus",
-        "evaluation": "Evaluation evaluate",
-        "reporting": "Report build_report",
-        "persistence": "load save",
-        "onnx": "to_onnx",
-        "datasets": "make_quarter_circle",
-        # Their names are imported from there.
-        **dict.fromkeys(("dask", "inspection", "rivals", "tables", "utils"), ""),
-    },
-)
+_names, __getattr__, __dir__ = lazy_names("covey")
 __all__ = ["__version__", *_names]

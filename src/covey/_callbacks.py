@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from covey._methods import Method
+
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9
 
     class _NoCallbacks:
@@ -26,9 +29,13 @@ except ImportError:  # scikit-learn before 1.9
         def _init_callback_context(self, **kwargs):
             return _NoCallbacks()
 
-    def with_callbacks(method):
-        """Return the method as it is: there are no callbacks to tear down."""
-        return method
+    def _with_callbacks(fit):
+        return fit
+
+
+def with_callbacks(fit: Method) -> Method:
+    """Tear down the callbacks of a fit when it ends, if there are some."""
+    return _with_callbacks(fit)
 
 
 # -- interruptions --------------------------------------------------------------------------------

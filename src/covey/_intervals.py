@@ -6,7 +6,7 @@ each other, and the bounds with a guarantee, are computed in one way.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -165,7 +165,7 @@ def r2_interval(
     parts = (np.ones(len(y)), centered, centered**2, squared_errors)
     sums = np.stack([np.bincount(units, part) for part in parts])
 
-    def r2(count, first, second, errors):
+    def r2(count: Any, first: Any, second: Any, errors: Any) -> Any:
         spread = second - first**2 / count
         return 1.0 - errors / np.where(spread > 0, spread, np.nan)
 

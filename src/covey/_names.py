@@ -1,28 +1,29 @@
-"""Names that are imported when they are first used, so that a package is light to import."""
+"""Names that are imported when they are first used, so that a package is light to import.
+
+The stub of the package, ``__init__.pyi``, says where each is from: type checkers read it, too.
+"""
 
 from __future__ import annotations
 
+import pkgutil
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 
-def lazy_names(
-    package: str, homes: Mapping[str, str]
-) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
-
-    ``homes`` are its modules, each with the names that are public of it.
-    """
-    home_of = {name: home for home, names in homes.items() for name in names.split()}
-    public = [home for home in homes if not home.startswith("_")]
+def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package, by its stub."""
+    stub = (pkgutil.get_data(package, "__init__.pyi") or b"").decode()
+    home_of = {name: home for home, name in re.findall(r"^from (\S+) import (\w+)", stub, re.M)}
 
     def get(name: str) -> Any:
-        if name in home_of:
-            return getattr(import_module(f"{package}.{home_of[name]}"), name)
-        if name in public:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if home_of[name] == package:
             return import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(home_of[name]), name)
 
-    return list(home_of), get, lambda: sorted({*vars(sys.modules[package]), *home_of, *public})
+    names = [name for name, home in home_of.items() if home != package]
+    return names, get, lambda: sorted({*vars(sys.modules[package]), *home_of})

@@ -138,10 +138,11 @@ class Array(Stored):
     most: int | None = None
     kind: str = "float"  # of the stored numbers
     dtype: str | None = None  # of the attribute, if it is another one
+    of_rows: bool = False  # whether it holds rows of the training, which a file need not have
 
     def write(self, value: Any, out: Any) -> Any:
         """Return the number of an array of the file."""
-        return out.array(value, self.kind)
+        return out.array(value[:0] if self.of_rows and not out.keeps_rows else value, self.kind)
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the array."""
@@ -672,16 +673,15 @@ class Named(Stored):
     def _written(self, model: Any, out: Any) -> Any:
         if isinstance(model, self.data.classes):
             return {"data": self.data.write(model, out)}
-        is_dropped = isinstance(model, str) and model == self.dropped
-        return None if is_dropped else out.model(model)
+        return None if isinstance(model, str) else out.model(model)
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the models by name."""
         with node.child(name) as inner:
             names = inner.member_names("names")
             sizes.bind(self.letter, [len(names)], name)
-            left_out = self.dropped is not None
-            models = inner.models("models", len(names), left_out, partial(self._read, sizes))
+            how = {"missing": self.dropped is not None, "read": partial(self._read, sizes)}
+            models = inner.models("models", len(names), **how)
             inner.check(any(one is not None for one in models), "models", "are missing.")
         found = self.make()
         for called, model in zip(names, models, strict=True):

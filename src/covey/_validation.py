@@ -6,11 +6,11 @@ import re
 import reprlib
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from covey._core.limits import FAR
+from covey._methods import Method
 
 _being_fitted: set[int] = set()
 _looking = threading.Lock()
@@ -51,7 +52,7 @@ def one_fit_at_once(estimator: Any) -> Iterator[None]:
         _being_fitted.discard(id(estimator))
 
 
-def fitted_alone(fit: Callable[..., Any]) -> Callable[..., Any]:
+def fitted_alone(fit: Method) -> Method:
     """A ``fit`` that is `one_fit_at_once`; warnings in it count one frame more to its caller."""
 
     @wraps(fit)
@@ -59,7 +60,7 @@ def fitted_alone(fit: Callable[..., Any]) -> Callable[..., Any]:
         with one_fit_at_once(self):
             return fit(self, *args, **given)
 
-    return guarded
+    return cast(Method, guarded)
 
 
 def check_one_target(y: Any) -> None:

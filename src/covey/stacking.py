@@ -22,10 +22,10 @@ from sklearn.base import (
 )
 from sklearn.utils import Bunch, check_array, get_tags
 from sklearn.utils.metadata_routing import UNUSED, process_routing
-from sklearn.utils.metaestimators import available_if
 
 from covey import _state as stored
 from covey._blocks import take_columns, take_rows
+from covey._methods import available_if
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
 from covey._validation import check_number, fitted_alone
@@ -198,7 +198,7 @@ class Layered(TransformerMixin, Ensemble):
         pairs = iter(self._roster.checked())
         return [[next(pairs) for _ in layer] for layer in self.estimators]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         layered = self._roster.has_layers(all)
         given = self._roster.entries()[: len(self.estimators[0]) if layered else None]
         tags = roster.take_tags(super().__sklearn_tags__(), [member for _, member in given])

@@ -225,6 +225,17 @@ def test_a_file_without_rows_has_typical_values_alone(tmp_path):
     assert of_rows["baseline"] != pytest.approx(record["baseline"])
 
 
+def test_members_of_other_kinds_are_tried_out_on_the_typical_row_if_there_are_no_rows(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = covey.FlockClassifier(members=["linear", GaussianNB()], cv=2, random_state=0).fit(X, y)
+    save(model, tmp_path / "flock.covey", rows=False)
+    again = load(tmp_path / "flock.covey")
+    assert again.model_.examples.shape == (0, 4)
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.explain(X[:1])[0]["members"]
+    assert np.isfinite(again.coefficient_sizes_).all()
+
+
 @pytest.mark.parametrize(
     ("model", "said"),
     [

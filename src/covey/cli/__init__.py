@@ -65,7 +65,7 @@ def _make_app() -> Any:
         version: bool = typer.Option(
             False, "--version", help="Print the version and end.", is_eager=True
         ),
-    ):
+    ) -> None:
         """Grow small flocks of simple models on a table, and see who decided and why.
 
         Tables are CSV, TSV, Parquet, xlsx, xls, ods, JSON-lines, SQLite or DuckDB files, text with

@@ -66,8 +66,9 @@ def selected_columns(
 
     prepared = PreparedRows(problem, np.arange(len(problem.y)), seed)
     kind = SubsetEnsembleRegressor if problem.regression else SubsetEnsembleClassifier
-    how = {"select": "smallest", "level": level, "n_resamples": n_resamples, "random_state": seed}
-    selector = SubsetSelector(kind(1, **GROWTH), categorical_features=problem.kinds, **how)
+    how = dict[str, Any](select="smallest", level=level, n_resamples=n_resamples)
+    how |= {"categorical_features": problem.kinds, "random_state": seed}
+    selector = SubsetSelector(kind(1, **GROWTH), **how)
     selector.fit(prepared.table, problem.y)
     names = list(problem.kinds)
     model = prepared.fit(flock(problem, seed=seed))

@@ -64,7 +64,7 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
         values = P.values[:, :, 0]
         apart = float(np.sqrt(2 * n_members / (n_members - 1) * values.var(axis=1).mean()))
     elif whole:
-        apart = float(diversity(P, truth, measures=("disagreement",)).values["disagreement"])
+        apart = float(diversity(P, truth, measures=["disagreement"]).values["disagreement"])
     order = np.argsort(-np.round(share, 12), kind="stable")[:_MOST_MEMBERS]
     shown = []
     for k in order.tolist():
@@ -91,8 +91,8 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
         bool(np.allclose(importance, 1.0 / n_members, atol=1e-9)),
         [groups[one] for one in present],
         flattered,
-        measured and float(measured.lost_without_gate),
-        measured and float(measured.lost_without_members),
+        None if measured is None else float(measured.lost_without_gate),
+        None if measured is None else float(measured.lost_without_members),
         apart,
     )
 

@@ -262,7 +262,7 @@ class Gate(Fuser, name="gate"):
         fits = self.coef_.shape[1] == self._sees.n_columns
         refuse("coef", "is not that of what the gate sees.", fits)
 
-    def _check_parameters(self, P=None):
+    def _check_parameters(self, P: Predictions | None = None) -> None:
         check_choice(self.pool, "pool", ("linear", "log"))
         check_choice(self.features, "features", ("linear", "quadratic"))
         if self.alpha is not None:
@@ -281,7 +281,7 @@ class Gate(Fuser, name="gate"):
                 "value."
             )
 
-    def _fit(self, P, codes, X, sample_weight):
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         numbers = P.kind == "value"
         of = self._of_numbers if numbers else self._of_probabilities
         likelihood, order, frozen = of(P, codes, sample_weight)
@@ -294,7 +294,7 @@ class Gate(Fuser, name="gate"):
     # Where a member has no prediction of a row, the mean of the others stands for it: that counts
     # neither for nor against the member.
 
-    def _of_probabilities(self, P, codes, sample_weight):
+    def _of_probabilities(self, P: Predictions, codes: np.ndarray, sample_weight: Any) -> Any:
         """The likelihood of classes, the order of its rows, and logarithms (n, K, C)."""
         logs = P.log()
         if P.available is not None:
@@ -304,7 +304,7 @@ class Gate(Fuser, name="gate"):
         blocks = class_blocks(np.bincount(codes, minlength=P.n_classes))
         return ClassLikelihood(blocks), np.argsort(codes, kind="stable"), logs
 
-    def _of_numbers(self, P, y, sample_weight):
+    def _of_numbers(self, P: Predictions, y: np.ndarray, sample_weight: np.ndarray) -> Any:
         """The squared error in units of y's variance, and so on, for numbers (n, K, 1)."""
         center, unit = center_and_unit(y, sample_weight)
         likelihood = ValueLikelihood((y - center) / unit, ValueLoss("squared"))
@@ -420,7 +420,7 @@ class Gate(Fuser, name="gate"):
         how["max_iter"] = min(self.max_iter, _MAX_ITER_OF_FOLDS)
         return best_penalty(sums.of_folds, sums.held_out_loss, alphas, start, shape, **how)
 
-    def _gates(self, P, X):
+    def _gates(self, P: Predictions, X: Any) -> np.ndarray:
         """G of shape (K, n); zero for members that have no prediction of a row."""
         logits = self._sees.logits(X, self.coef_, self.intercept_)
         if P.available is not None:
@@ -430,10 +430,10 @@ class Gate(Fuser, name="gate"):
             logits = np.where(silent, -np.inf, logits)
         return np.exp(log_softmax(logits))
 
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return self._gates(P, X).T
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return self._fuse_by(P, self._importance(P, X, codes))
 
     def fuse_by(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
@@ -441,7 +441,7 @@ class Gate(Fuser, name="gate"):
         fused = self._fuse_by(P, importance)
         return fused[:, 0] if P.kind == "value" else settled(fused)
 
-    def _fuse_by(self, P, importance):
+    def _fuse_by(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
         if P.kind == "value":
             return values_by(P, importance)
         logs = P.log().transpose(1, 2, 0)[:, :, None, :]
@@ -510,10 +510,10 @@ class GatedGroups(Fuser):
         gates = self.basis, self.coef, self.intercept
         return Groups(*gates, self.sizes, self.pools, self.weights)
 
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return self.groups.importance(X).T
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             return values_by(P, self._importance(P, X, codes))
         gate_logits = linear_logits(self.basis.rows(X), self.coef, self.intercept)

@@ -137,7 +137,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self._finder(self).roster
 
     def _restored(self) -> None:
-        own = isinstance(self.model_.target, self._kind_of_target)
+        own = self.model_.target.is_numeric != self._classifies
         refuse("model", "predicts another target.", own)
         refuse("model", "has no table.", self.model_.table is not None)
         getattr(self._finder(self), "restored", list)()
@@ -146,10 +146,6 @@ class Flock(CallbackSupportMixin, Ensemble):
     def _sizes(self) -> dict[str, int]:
         """The lengths in files that are known beforehand."""
         return {} if self._classifies else {"C": 1}
-
-    @property
-    def _kind_of_target(self) -> type[Classes | Numbers]:
-        return Classes if self._classifies else Numbers
 
     # -- fit -------------------------------------------------------------------------------
 
@@ -181,7 +177,7 @@ class Flock(CallbackSupportMixin, Ensemble):
             return self._fit(X, y, sample_weight, groups)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
-        finder, kind = self._finder(self), self._kind_of_target
+        finder, kind = self._finder(self), Classes if self._classifies else Numbers
         finder.check_parameters(groups)
         known = getattr(self, "model_", None) if self.warm_start else None
         rows = self._open_rows(X, y, sample_weight, groups, reset=known is None)

@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from covey._blocks import as_table, in_blocks
@@ -19,6 +18,7 @@ from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
 from covey._explanations import LEAST_TOLD, Explanations
+from covey._methods import Method, available_if
 from covey._state import FEATURE_NAMES, Array, Labels, OrAbsent, Record, Where, Whole
 from covey._validation import as_numbers, check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
@@ -631,7 +631,7 @@ class Ensemble(ABC):
         return self._by_blocks(self._member_values, self._check_rows(X))
 
 
-def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
+def accepts_dask(method: Method) -> Method:
     """Let a method of rows take Dask collections too, for which it returns lazy ones."""
     names = list(signature(method).parameters)[2:]
 
@@ -643,4 +643,4 @@ def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
             return lazily(self, method.__name__, X, **dict(zip(names, args, strict=False)), **how)
         return method(self, X, *args, **how)
 
-    return predict
+    return cast(Method, predict)

@@ -33,7 +33,7 @@ _N_TYPICAL, _N_EXAMPLES = 10_000, 100
 # Numbers that are looked at at once.
 _NUMBERS_AT_ONCE = 1 << 22
 # No typical row, and no example, is farther out.
-_LARGEST_ROW = 1e100
+_FARTHEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,8 @@ class MixedModel(FlockModel):
     ]
     weights: Annotated[np.ndarray, stored.Share("K")]
     candidates: Annotated[dict[str, np.ndarray], stored.Columns()]
-    examples: Annotated[np.ndarray, stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)]
+    # Some rows of the training; none in files that are to hold none.
+    examples: Annotated[np.ndarray, stored.Array("N D", -_FARTHEST, _FARTHEST, of_rows=True)]
     is_sparse: Annotated[bool, stored.Flag()]
 
     @classmethod
@@ -86,7 +87,7 @@ class MixedModel(FlockModel):
 
     def _restored(self) -> None:
         table = self.table
-        near = table is not None and np.abs(table.filling).max() <= _LARGEST_ROW
+        near = table is not None and np.abs(table.filling).max() <= _FARTHEST
         refuse("table", "is none of several kinds of members.", near, too_large=True)
         as_ensemble = SimpleNamespace(
             _models=Regressors if self.target.is_numeric else Classifiers,
@@ -115,6 +116,11 @@ class MixedModel(FlockModel):
     def n_members(self) -> int:
         """How many members there are."""
         return len(self.models)
+
+    @property
+    def tried_rows(self) -> np.ndarray:
+        """Rows on which it is tried out how much columns matter: examples, or the typical one."""
+        return self.examples if len(self.examples) else self.table.filling[None]
 
     def names(self) -> list[str]:
         """Return the members' names."""

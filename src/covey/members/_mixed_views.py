@@ -100,8 +100,8 @@ def _tried(model: Any) -> np.ndarray:
     known = _known_importances(model)
     if known is None:
         # How closely predictions follow each column on some rows of the training.
-        predicted = model.fused(model.examples).reshape(len(model.examples), -1)
-        known = correlations(model.examples, predicted)
+        X = model.tried_rows
+        known = correlations(X, model.fused(X).reshape(len(X), -1))
     return np.argsort(-model.table.by_feature(known), kind="stable")[:_MOST_TRIED]
 
 
@@ -171,7 +171,7 @@ def member_importances(model: Any) -> np.ndarray:
         if own is not None:
             sizes[:] = model.table.by_feature(own)
             continue
-        tried, X = _tried(model), model.examples
+        tried, X = _tried(model), model.tried_rows
         values = model.prediction(model.names()[number], X)
         moved = _pushes(model, number, X, values, _columns(tried, model.table))
         sizes[tried] = np.abs(moved).mean(axis=0)

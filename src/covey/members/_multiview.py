@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from itertools import chain, count
 from numbers import Integral, Number
 from typing import Any, Self
@@ -369,7 +370,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     def _columns_looked_at(self) -> np.ndarray:
         if self.fuser_.needs_X:
             return super()._columns_looked_at()
-        return self.support_.any(axis=0)
+        return np.any(self.support_, axis=0)
 
     def _names(self) -> list[str]:
         return list(self.named_estimators_)
@@ -403,7 +404,8 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
 
     def _features(self, X: Any, fuser: Fuser) -> Any:
         """Return what a fuser sees of the rows: missing values are the means of their columns."""
-        return fill_missing(X, self._column_means) if fuser.needs_X else None
+        means = self._column_means if fuser.needs_X else None
+        return None if means is None else fill_missing(X, means)
 
     def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
         return self._predictions(X), self._features(X, self.fuser_)
@@ -781,9 +783,8 @@ def members_by_view(
                     f"estimator must be classifiers, but for the view {view!r} it has {member!r}."
                 )
             states = np.random.SeedSequence([seed, next(numbers)]).generate_state
-            found.setdefault(view, []).append(
-                with_seeds(member, lambda n, made=states: made(n) % 2**31, unset=True)
-            )
+            numbers_of = partial(lambda made, n: made(n) % 2**31, states)
+            found.setdefault(view, []).append(with_seeds(member, numbers_of, unset=True))
     return found
 
 
@@ -942,7 +943,7 @@ class ViewTrainingSet:
             _, n_iter = co_em(*known, len(self.classes), rounds, model.tol, agree)
         else:
             hard, unlabelled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
-            frequency = np.bincount(codes[hard], part.weight[hard], len(self.classes))
+            frequency: np.ndarray = np.bincount(codes[hard], part.weight[hard], len(self.classes))
             share = isinstance(model.n_per_round, float | np.floating)
             quota = class_quotas(frequency, model.n_per_round * (len(unlabelled) if share else 1))
             order = unlabelled[np.argsort(self.turn[rows][unlabelled], kind="stable")]

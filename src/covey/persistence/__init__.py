@@ -128,7 +128,7 @@ def save(
     write_file(path, data)
 
 
-def _dumps(estimator, rows):
+def _dumps(estimator: Any, rows: Any) -> memoryview:
     out = Writer(write_model, writer_by_hand, rows)
     document = {
         "format": FORMAT,
@@ -221,7 +221,7 @@ def _read(
         return model
 
 
-def _check_format(node):
+def _check_format(node: Node) -> None:
     found, version = node.whole("format", 1), node.text("covey")
     if found != FORMAT:
         advice = "update covey" if found > FORMAT else "fit the model again, and save it"

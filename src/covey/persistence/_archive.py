@@ -90,7 +90,7 @@ def write_archive(document: Any, arrays: Sequence[np.ndarray]) -> memoryview:
     return buffer.getbuffer()
 
 
-def _array_bytes(values):
+def _array_bytes(values: np.ndarray) -> bytes:
     """An array as NumPy writes it, in a quarter of the time."""
     header = (
         f"{{'descr': {values.dtype.str!r}, 'fortran_order': False, 'shape': {values.shape}, }}"
@@ -102,7 +102,7 @@ def _array_bytes(values):
     return b"".join((_MAGIC, length, header.encode(), values.tobytes()))
 
 
-def _add(archive, name, data):
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     # Without the time of writing, the same model makes the same file.
     entry = zipfile.ZipInfo(name)
     entry.compress_type = zipfile.ZIP_DEFLATED if _shrinks(data) else zipfile.ZIP_STORED
@@ -110,7 +110,7 @@ def _add(archive, name, data):
     archive.writestr(entry, data, compresslevel=1)
 
 
-def _shrinks(data):
+def _shrinks(data: bytes) -> bool:
     """Whether packing is worth its time, by a few pieces: most numbers hardly get smaller."""
     if len(data) < _SMALL:
         return False
@@ -168,7 +168,7 @@ def _no_model_file() -> NoReturn:
     )
 
 
-def _check_size(total, packed, max_size):
+def _check_size(total: int, packed: int | None, max_size: int | None) -> None:
     largest = _LARGEST_SIZE if max_size is None else max_size
     if total > largest:
         raise ModelFileError(
@@ -182,7 +182,7 @@ def _check_size(total, packed, max_size):
         )
 
 
-def _check_end(file, size):
+def _check_end(file: BinaryIO, size: int) -> None:
     """Refuse what says that it has more entries than a model file, before they are listed."""
     if size < _END.size:
         _no_model_file()
@@ -258,13 +258,13 @@ class Contents:
             name = next(iter(self._entries))
             damaged(f"its entry {name[:40]!r}", "belongs to nothing.")
 
-    def _take(self, name):
+    def _take(self, name: str) -> zipfile.ZipInfo:
         if name not in self._entries:
             damaged(f"its entry {name!r}", "is missing, or is read twice.")
         return self._entries.pop(name)
 
     @contextmanager
-    def _reading(self, entry):
+    def _reading(self, entry: zipfile.ZipInfo) -> Iterator[Any]:
         try:
             with self._archive.open(entry) as stream:
                 yield stream
@@ -280,7 +280,7 @@ class Contents:
         ):
             damaged(f"its entry {entry.filename!r}", "cannot be unpacked.")
 
-    def _read(self, stream, size, begun=b""):
+    def _read(self, stream: Any, size: int, begun: bytes | bytearray = b"") -> bytearray:
         """So many bytes after those that have begun; writable, since some are changed in place."""
         if size > self._left:
             damaged("it", "unpacks to more bytes than it says.")
@@ -296,7 +296,7 @@ class Contents:
         return data
 
 
-def _header(begun, where):
+def _header(begun: bytearray, where: str) -> tuple[np.dtype, tuple[int, ...], int]:
     """The type and shape of an array, and where its numbers start, from its first bytes."""
     begin = len(_MAGIC) + 2
     if len(begun) < begin:
@@ -312,7 +312,7 @@ def _header(begun, where):
 
 
 @lru_cache(maxsize=256)
-def _type_and_shape(header):
+def _type_and_shape(header: bytes) -> tuple[np.dtype, tuple[int, ...]] | None:
     """Return what a header says, or None; most arrays of a model have one of a few."""
     found = _HEADER.fullmatch(header)
     if found is None or found[1].decode() not in _KINDS.values():
@@ -321,12 +321,12 @@ def _type_and_shape(header):
     return np.dtype(found[1].decode()), shape
 
 
-def _once(pairs):
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name stands twice.")
     return found
 
 
-def _no_number(name):
+def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number in JSON.")

@@ -131,13 +131,13 @@ class DecorateClassifier(Rival):
 
     _default = DecisionTreeClassifier
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         for name in ("n_estimators", "max_iter"):
             check_number(getattr(self, name), name, low=1, whole=True)
         check_number(self.artificial_size, "artificial_size", low=0, high=1_000, closed="right")
         self._check_learner()
 
-    def _check_training_data(self, X, y, sample_weight):
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         _refuse_sparse(X)
         X, codes, weight = super()._check_training_data(X, y, sample_weight)
         nominal = [] if self.categorical_features is None else self.categorical_features
@@ -145,11 +145,11 @@ class DecorateClassifier(Rival):
         self._nominal = column_positions(nominal, "categorical_features", X.shape[1], names)
         return X, codes, weight
 
-    def _check_rows(self, X):
+    def _check_rows(self, X: Any) -> Any:
         _refuse_sparse(X)
         return super()._check_rows(X)
 
-    def _grow(self, X, codes, sample_weight, groups):
+    def _grow(self, X: Any, codes: np.ndarray, sample_weight: np.ndarray, groups: Any) -> None:
         used = sample_weight > 0
         X, codes, weight = X[used], codes[used], sample_weight[used]
         counts = np.bincount(codes, minlength=len(self.classes_))
@@ -181,13 +181,13 @@ class DecorateClassifier(Rival):
         self.estimators_, self.n_estimators_, self.n_iter_ = members, len(members), len(errors)
         self.errors_, self.accepted_ = np.array(errors), np.array(accepted)
 
-    def _probabilities(self, member, X):
+    def _probabilities(self, member: Any, X: np.ndarray) -> np.ndarray:
         """What a member predicts of rows; one without probabilities is certain of its vote."""
         kind = "probability" if hasattr(member, "predict_proba") else "label"
         values, _ = member_output(member, X, self.classes_, kind, type(member).__name__)
         return np.eye(len(self.classes_))[values] if kind == "label" else values
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         return tags

@@ -131,7 +131,7 @@ class DiverseMaxEntClassifier(Rival):
     fuser: str | Fuser = "mean"
     random_state: int | np.random.RandomState | None = None
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         for name in ("n_estimators", "max_iter"):
             check_number(getattr(self, name), name, low=1, whole=True)
         check_choice(self.diversity, "diversity", ("cross_correlation", "kl"))
@@ -139,7 +139,7 @@ class DiverseMaxEntClassifier(Rival):
         for name in ("alpha", "tol"):
             check_number(getattr(self, name), name, low=0, closed="neither")
 
-    def _grow(self, X, codes, sample_weight, groups):
+    def _grow(self, X: Any, codes: np.ndarray, sample_weight: np.ndarray, groups: Any) -> None:
         # Rows without weight do not count; the others are sorted by class.
         order = np.argsort(codes, kind="stable")
         order = order[sample_weight[order] > 0]
@@ -183,7 +183,7 @@ class DiverseMaxEntClassifier(Rival):
             for name in ("diversity", "log_likelihood", "n_iter")
         )
 
-    def _predictions(self, X, kind=None):
+    def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         logits = linear_logits(X, self.coef_.transpose(1, 0, 2), self.intercept_.T)  # (C, K, n)
         logs = log_softmax(logits).transpose(2, 1, 0)
         return Predictions(np.exp(logs), self.classes_, log_values=logs)

@@ -17,6 +17,7 @@ from covey._devices import to_numpy
 from covey._folds import check_groups
 from covey._models import classifies, with_seeds
 from covey._validation import check_all_finite, check_labels, check_sample_weight, fitted_alone
+from covey.fusers import Predictions
 from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind, gather, member_output
 from covey.members._ensemble import Ensemble
@@ -40,11 +41,11 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
     _has_folds = False  # whether groups of rows matter to it
 
     @abstractmethod
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Refuse parameters that make no sense, before any data is read."""
 
     @abstractmethod
-    def _grow(self, X, codes, sample_weight, groups):
+    def _grow(self, X: Any, codes: np.ndarray, sample_weight: np.ndarray, groups: Any) -> None:
         """Train the members on X, (n, D) of float64, whose classes are given as positions."""
 
     @fitted_alone
@@ -91,7 +92,7 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         self.fuser_ = fuser.fit(P, self.classes_[codes[known]], X[known], weight[known])
         return self
 
-    def _check_training_data(self, X, y, sample_weight):
+    def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
         X, y = training_table(self, X, y, reset=True)
         check_labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -101,26 +102,26 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         check_two_classes(type(self).__name__, self.classes_, largest)
         return X, codes, weight
 
-    def _check_rows(self, X):
+    def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self, "fuser_")
         X = checked_numbers_with_gaps(self, to_numpy(X))
         check_all_finite(X, getattr(self, "feature_names_in_", None))
         return X
 
-    def _by_blocks(self, function, X):
+    def _by_blocks(self, function: Any, X: Any) -> Any:
         return in_blocks(function, X, self.n_jobs)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     # -- copies of a learner ------------------------------------------------------------------
 
-    def _learner(self):
+    def _learner(self) -> Any:
         return self._default() if self.estimator is None else self.estimator
 
-    def _check_learner(self):
+    def _check_learner(self) -> None:
         learner = self._learner()
         if not classifies(learner):
             raise TypeError(
@@ -129,20 +130,20 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         # Says which rules would do, should members have no probabilities.
         self.kind_ = common_kind([learner], [type(learner).__name__], make_fuser(self.fuser))
 
-    def _copy(self, run, number, *, every):
+    def _copy(self, run: int, number: int, *, every: bool) -> Any:
         """The learner, unfitted, with a drawn ``random_state``; in every place, or where None."""
 
-        def drawn(count):
+        def drawn(count: int) -> list[int]:
             draws = UniformRows(self._seed, Purpose.START, run, number, count).read(0, 1)[0]
             return (draws * (2**31 - 1)).astype(int).tolist()
 
         return with_seeds(self._learner(), drawn, unset=not every)
 
-    def _seen_by(self, k, X):
+    def _seen_by(self, k: int, X: Any) -> Any:
         """The columns that a member reads."""
         return X
 
-    def _predictions(self, X, kind=None):
+    def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         kind, names = kind or self.kind_, self._names()
         outputs = [
             member_output(member, self._seen_by(k, X), self.classes_, kind, names[k])

@@ -176,7 +176,7 @@ class SubsetSearchClassifier(Rival):
     _default = staticmethod(lambda: NeighborsMember())  # which is defined below
     _has_folds = True
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         for name in ("n_estimators", "max_passes", "n_generations"):
             check_number(getattr(self, name), name, low=1, whole=True)
         check_number(self.population_size, "population_size", low=2, whole=True)
@@ -193,7 +193,7 @@ class SubsetSearchClassifier(Rival):
             )
         self._check_learner()
 
-    def _grow(self, X, codes, sample_weight, groups):
+    def _grow(self, X: Any, codes: np.ndarray, sample_weight: np.ndarray, groups: Any) -> None:
         used = sample_weight > 0
         if np.bincount(codes[used]).max() < 2:
             raise ValueError(
@@ -208,17 +208,17 @@ class SubsetSearchClassifier(Rival):
         labels, name = self.classes_[codes], type(learner).__name__
         weight = sample_weight if len(np.unique(sample_weight[used])) > 1 else None
 
-        def fit(mask, rows):
+        def fit(mask: np.ndarray, rows: np.ndarray) -> Any:
             of_rows = None if weight is None else weight[rows]
             return fit_member(clone(learner), name, X[:, mask][rows], labels[rows], of_rows)
 
-        def decide(mask, train, test):
+        def decide(mask: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
             model = fit(mask, train)
             decided, _ = member_output(model, X[:, mask][test], self.classes_, "label", name)
             # Few classes: thousands of subsets are remembered.
             return decided.astype(np.int32)
 
-        def judge(masks):
+        def judge(masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             parts = parallel(delayed(decide)(mask, *fold) for mask in masks for fold in folds)
             decisions = np.concatenate(parts).reshape(len(masks), -1)
             return (decisions == codes[held_out]) @ judged.share, decisions
@@ -257,10 +257,10 @@ class SubsetSearchClassifier(Rival):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return [names[mask] for mask in self.support_]
 
-    def _seen_by(self, k, X):
+    def _seen_by(self, k: int, X: Any) -> Any:
         return X[:, self.support_[k]]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         learner = self._learner()
         if hasattr(learner, "__sklearn_tags__"):
@@ -405,16 +405,16 @@ def hill_climb(
     support, alpha = starts.copy(), judged.diversity_weight
     members = np.arange(len(support))
 
-    def spread(mask, k):
+    def spread(mask: np.ndarray, k: Any) -> float:
         return judged.disagreement(mask, np.delete(support, k, axis=0))
 
-    def note():
+    def note() -> None:
         criterion = float(judged.accuracy(support).mean())
         if alpha:
             criterion += 0.5 * alpha * float(np.mean([spread(support[k], k) for k in members]))
         judged.note(support, criterion)
 
-    def helps(k, candidate):
+    def helps(k: Any, candidate: np.ndarray) -> bool:
         gain = float(np.diff(judged.accuracy(np.stack([support[k], candidate])))[0])
         if not alpha:
             return gain > TIE
@@ -464,7 +464,7 @@ def evolve(
     """
     (size, n_features), seed = population.shape, judged.seed
 
-    def best_first(*masks):
+    def best_first(*masks: np.ndarray) -> np.ndarray:
         """Sorted by accuracy; equals stay in their order."""
         masks = np.concatenate(masks)
         return masks[np.argsort(-judged.accuracy(masks), kind="stable")]

@@ -112,7 +112,7 @@ def make_app(
     )
 
     @app.get("/", include_in_schema=False)
-    async def form():
+    async def form() -> HTMLResponse:
         return HTMLResponse(page, headers={"content-security-policy": policy})
 
     @app.get("/model", summary="What the model predicts, of which columns")
@@ -124,17 +124,17 @@ def make_app(
         return {"status": "ok", "waiting": predicted.waiting}
 
     @app.post("/predict", summary="Predict rows", response_model=api.Predictions)
-    async def predict(body: Predict):
+    async def predict(body: Predict) -> JSONResponse:
         made = await predicted.ask(body.rows, body.level)
         return JSONResponse({"predictions": made, "level": body.level})
 
     @app.post("/explain", summary="Say why a row is predicted so", response_model=api.Explanation)
-    async def explain(body: Explain):
+    async def explain(body: Explain) -> JSONResponse:
         how = (answers.explain, body.level, body.top or len(columns))
         return JSONResponse((await explained.ask([body.row], how))[0])
 
     @app.post("/what-if", summary="Change a row", response_model=api.Comparison)
-    async def what_if(body: WhatIf):
+    async def what_if(body: WhatIf) -> JSONResponse:
         rows = [body.row, {**body.row, **body.changes}]
         before, after = await predicted.ask(rows, body.level)
         return JSONResponse({"before": before, "after": after})
@@ -144,7 +144,7 @@ def make_app(
         summary="Find the smallest change that changes the answer",
         response_model=api.SmallestChange,
     )
-    async def smallest_change(body: Smallest):
+    async def smallest_change(body: Smallest) -> JSONResponse:
         for name in body.fixed:
             if name not in names:
                 raise HTTPException(422, f"fixed: the model has no column {name[:100]!r}.")
@@ -152,11 +152,11 @@ def make_app(
         return JSONResponse((await explained.ask([body.row], how))[0])
 
     @app.exception_handler(HTTPException)
-    async def refuse(request: Any, error: HTTPException):
+    async def refuse(request: Any, error: HTTPException) -> JSONResponse:
         return refused(error, limits)
 
     @app.exception_handler(RequestValidationError)
-    async def correct(request: Any, error: RequestValidationError):
+    async def correct(request: Any, error: RequestValidationError) -> JSONResponse:
         return refused(HTTPException(422, api.sentence_of(error)), limits)
 
     app.add_middleware(guard, limits=limits, hosts=hosts)

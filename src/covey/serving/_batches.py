@@ -47,7 +47,7 @@ class Limits:
     waiting: int = 20_000
     connections: int = 500
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for one in fields(self):
             whole = isinstance(one.default, int)
             low = 1 if whole else 0.001

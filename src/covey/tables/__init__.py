@@ -3,12 +3,4 @@
 from covey._names import lazy_names
 
 # Whoever reads the kind of a column only, as commands do first, waits for nothing else.
-__all__, __getattr__, __dir__ = lazy_names(
-    "covey.tables",
-    {
-        "_encoders": "Categories Dates NumberColumn Text",
-        "_kinds": "Column look",
-        "_table_reader": "TableReader",
-        "_table_preparation": "TablePreparation",
-    },
-)
+__all__, __getattr__, __dir__ = lazy_names("covey.tables")

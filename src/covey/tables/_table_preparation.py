@@ -186,7 +186,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
         return pd.DataFrame(numbers, index=table.index, columns=self.get_feature_names_out())
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True

@@ -1,0 +1,50 @@
+"""The names of covey: type checkers read them here, and so does Python when one is first used."""
+
+from covey import clustering as clustering
+from covey import dask as dask
+from covey import datasets as datasets
+from covey import evaluation as evaluation
+from covey import fusers as fusers
+from covey import inspection as inspection
+from covey import members as members
+from covey import multiclass as multiclass
+from covey import onnx as onnx
+from covey import persistence as persistence
+from covey import reporting as reporting
+from covey import rivals as rivals
+from covey import selection as selection
+from covey import stacking as stacking
+from covey import tables as tables
+from covey import utils as utils
+from covey.clustering import ConsensusClustering as ConsensusClustering
+from covey.clustering import consensus as consensus
+from covey.datasets import make_quarter_circle as make_quarter_circle
+from covey.evaluation import Evaluation as Evaluation
+from covey.evaluation import evaluate as evaluate
+from covey.fusers import Fuser as Fuser
+from covey.fusers import Gate as Gate
+from covey.fusers import GreedySelection as GreedySelection
+from covey.fusers import LinearStacking as LinearStacking
+from covey.fusers import Predictions as Predictions
+from covey.fusers import Stacking as Stacking
+from covey.fusers import fuse as fuse
+from covey.members import FlockClassifier as FlockClassifier
+from covey.members import FlockRegressor as FlockRegressor
+from covey.members import FusionClassifier as FusionClassifier
+from covey.members import FusionRegressor as FusionRegressor
+from covey.members import MultiviewClassifier as MultiviewClassifier
+from covey.members import SubsetEnsembleClassifier as SubsetEnsembleClassifier
+from covey.members import SubsetEnsembleRegressor as SubsetEnsembleRegressor
+from covey.members import members_of as members_of
+from covey.members import out_of_bag as out_of_bag
+from covey.multiclass import CodeBookClassifier as CodeBookClassifier
+from covey.onnx import to_onnx as to_onnx
+from covey.persistence import load as load
+from covey.persistence import save as save
+from covey.reporting import Report as Report
+from covey.reporting import build_report as build_report
+from covey.selection import SubsetSelector as SubsetSelector
+from covey.stacking import GeneralStackingClassifier as GeneralStackingClassifier
+from covey.stacking import GeneralStackingRegressor as GeneralStackingRegressor
+
+__version__: str
