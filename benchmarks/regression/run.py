@@ -5,6 +5,7 @@ and goes on after an interruption: lines that are there are not made again. ``re
 """
 
 import argparse
+import itertools
 import time
 import warnings
 from pathlib import Path
@@ -16,11 +17,11 @@ from benchmarks.regression import problems
 from benchmarks.regression.rivals import RIVALS
 
 HERE = Path(__file__).parent
-KEYS = ("problem", "rival", "split")
+KEYS = ("split", "rival", "problem")
 MEASURES = ("rmse", "beyond", "fit_seconds", "predict_seconds", "error")
 
 
-def one(problem, rival, number):
+def one(number, rival, problem):
     """One fit, as a line of the table.
 
     ``beyond`` is how far the farthest prediction is outside the range of the training rows' y, in
@@ -52,12 +53,8 @@ def main():
     parser.add_argument("--problems", nargs="*", default=None)
     parser.add_argument("--out", type=Path, default=HERE / "results.csv")
     arguments = parser.parse_args()
-    wanted = [
-        (problem, rival, number)
-        for number in range(arguments.splits)
-        for rival in arguments.rivals
-        for problem in arguments.problems or problems.names()
-    ]
+    names = arguments.problems or problems.names()
+    wanted = list(itertools.product(range(arguments.splits), arguments.rivals, names))
     fits.fill(arguments.out, KEYS, MEASURES, one, wanted, arguments.jobs)
 
 

@@ -34,6 +34,8 @@ from covey.members._prepared_fit import PreparedFit
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
+# A flock of more terms is averaged with those of the folds.
+_READ_BY_NOBODY = float(__import__("os").environ.get("AVG", "150"))
 # How often a long fit shows what it is at.
 _SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
@@ -122,6 +124,7 @@ class LinearSearch:
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
             keeps_folds=self._compares and rows.keeps_folds,
+            averaged_beyond=_READ_BY_NOBODY,
             journal=journal,
         )
         search = Search(narrow.search_rows(int(flock.n_estimators)), features, plan)
