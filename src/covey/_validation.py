@@ -281,7 +281,7 @@ def _refuse(X: Any, broken: np.ndarray, feature_names: Sequence[str] | np.ndarra
 
 
 def check_coefficients(
-    coef: np.ndarray, features: np.ndarray, feature_names: np.ndarray | None
+    coef: np.ndarray, features: np.ndarray, feature_names: Sequence[str] | np.ndarray | None
 ) -> None:
     """Refuse coefficients (K, C, P) of columns of these features that overflow."""
     overflown = ~np.isfinite(coef).all(axis=(0, 1))

@@ -394,7 +394,7 @@ class Layered(TransformerMixin, Ensemble):
         """The names of the last layer's members."""
         return self._all_names()[-len(self.estimators_) :]
 
-    def _predictions(self, X: Any) -> Predictions:
+    def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         return self._to_fuse(X)[0]
 
     def _as_columns(self, X: Any) -> Any:

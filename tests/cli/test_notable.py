@@ -41,6 +41,9 @@ def test_dates_that_are_written_otherwise_are_said(tmp_path, run):
     assert run("fit", "old.csv", "--target", "y", "--effort", "fast", cwd=tmp_path).exit_code == 0
     assert run("predict", "flock.covey", "old.csv", cwd=tmp_path).stderr == ""
     said = run("predict", "flock.covey", "new.csv", cwd=tmp_path).stderr
+    assert (
+        said in run("report", "flock.covey", "new.csv", "--out", "page.html", cwd=tmp_path).stderr
+    )
     assert said == (
         "60 of 60 values of seen are strange to the model ('2021-01-03'; at the fit dates such as "
         "31.01.2026) and count as not known.\n"

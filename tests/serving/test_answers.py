@@ -87,6 +87,16 @@ def test_what_the_model_has_not_seen_is_remarked_on(maker, rows):
     assert "All values are missing" in said
 
 
+def test_what_was_declared_to_be_a_gap_is_not_remarked_on(table, rows):
+    gaps = {QUOTES: "unknown", "age": 999}
+    flock = FlockClassifier(effort="fast", gaps=gaps, random_state=0).fit(table, table["age"] > 50)
+    maker = answers_of(flock)
+    known, missing = {**rows[1], **gaps}, {**rows[1], **dict.fromkeys(gaps)}
+    known, missing = checked(flock, [known, missing])
+    assert maker.remarks(known) == []
+    assert maker.predict([known]) == maker.predict([missing])
+
+
 def test_what_the_model_does_not_look_at_is_not_remarked_on(model, rows):
     columns = [replace(one, used=one.name != "age") for one in columns_of(model)]
     assert Answers(model, columns).remarks({**rows[1], "age": 1e300}) == []

@@ -4,7 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey import FlockClassifier, FlockRegressor, SubsetEnsembleClassifier, evaluate, load, save
+from covey import (
+    FlockClassifier,
+    FlockRegressor,
+    SubsetEnsembleClassifier,
+    SubsetSelector,
+    evaluate,
+    load,
+    save,
+)
 from covey.tables import TablePreparation
 
 ROWS = 150
@@ -87,6 +95,16 @@ def test_a_preparation_of_tables_takes_them_too():
     made = TablePreparation(gaps=GAPS).fit(coded)
     wanted = TablePreparation().fit_transform(clean)
     pd.testing.assert_frame_equal(made.transform(coded), wanted)
+
+
+def test_a_selector_takes_those_of_its_estimator():
+    coded, clean, y = two_tables()
+
+    def scores(X, **gaps):
+        recipe = SubsetEnsembleClassifier(1, random_state=0, **gaps)
+        return SubsetSelector(recipe, n_resamples=2, random_state=0).fit(X, y).scores_
+
+    assert np.array_equal(scores(coded, gaps=GAPS), scores(clean))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

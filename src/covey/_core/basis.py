@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -140,12 +141,12 @@ class Basis:
         """How many columns members see."""
         return len(self.feature)
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether the columns are the features themselves, of all rows within reach."""
         return len(self.feature) == self.n_features
 
-    @property
+    @cached_property
     def reach(self) -> FloatArray | None:
         """The least and the greatest value that counts of each feature, (2, n_features)."""
         if self.seen is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -166,7 +166,7 @@ class Notable:
         self._empty: list[int] = []
         self._n_rows = self._n_far = self._n_empty = 0
 
-    def count(self, piece: pd.DataFrame) -> None:
+    def count(self, piece: pd.DataFrame) -> Self:
         """Look at the next rows: for what is no number, far outside, not seen, or empty."""
         for name, encoder in self._encoders.items():
             if isinstance(encoder, Text):
@@ -191,6 +191,7 @@ class Notable:
         self._n_empty += len(empty)
         self._empty += empty[: max(0, _MOST_NAMED - len(self._empty))].tolist()
         self._n_rows += len(piece)
+        return self
 
     def sentences(self) -> Iterator[str]:
         """Return what was found, for the user."""

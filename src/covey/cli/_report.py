@@ -67,6 +67,8 @@ def report(
     if name is not None:
         check_column(frame, name, "--id")
     models.check_needed(fitted, frame.columns, table)
+    for sentence in models.Notable(fitted).count(frame).sentences():
+        console.note(sentence)
     frame, truth = _known_rows(frame, target, classes, console)
     # What is said is about the columns of this table that the model reads.
     caution, rows = None, table_for(fitted, frame)

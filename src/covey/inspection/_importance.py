@@ -24,6 +24,7 @@ from covey._devices import to_numpy
 from covey._folds import check_groups
 from covey._state import Array, Index, Text, Told
 from covey._validation import check_number, check_sample_weight
+from covey.fusers._predictions import encode_labels
 from covey.inspection._mixing_rows import as_model_answers, column_names, replaced, user_table
 from covey.tables._categories import plain_numbers
 from covey.tables._columns import feature_names
@@ -288,12 +289,7 @@ def encoded(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     """The codes of classes, or numbers as floats."""
     if classes is None:
         return np.asarray(y, dtype=np.float64).ravel()
-    codes = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
-    found = [codes.get(label, -1) for label in np.asarray(y).tolist()]
-    if -1 in found:
-        label = np.asarray(y).tolist()[found.index(-1)]
-        raise ValueError(f"y holds the label {label!r}, which is none of the model's classes.")
-    return np.array(found, dtype=np.int64)
+    return encode_labels(np.asarray(y), np.asarray(classes), "y holds")
 
 
 def _looked_at(model: Any, n_columns: int) -> np.ndarray:

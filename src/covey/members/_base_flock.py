@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from operator import attrgetter
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 import joblib
 import numpy as np
@@ -52,7 +52,11 @@ _OF_ONE_FIT = ("_importance_of_columns", "decision_", "calibration_", "out_of_fo
 _CONTINUED = ("model_", "_grown")
 
 
-class _PartOf:
+Part = TypeVar("Part")
+_SETS, _INTERVALS = OrAbsent(Record(SetCalibration, "C")), OrAbsent(Record(IntervalCalibration))
+
+
+class _PartOf(Generic[Part]):
     """An attribute of a fitted flock that is a part of its model, if that has it."""
 
     def __init__(self, path: str) -> None:
@@ -61,9 +65,9 @@ class _PartOf:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, flock: Any, owner: type | None = None) -> Any:
+    def __get__(self, flock: Any, owner: type | None = None) -> Part:
         if flock is None:
-            return self
+            return self  # type: ignore[return-value]
         try:
             return self._of(flock)
         except AttributeError:
@@ -73,7 +77,7 @@ class _PartOf:
         raise AttributeError(f"{self._name} is a part of model_, which is replaced as a whole.")
 
 
-class _OfTable(_PartOf):
+class _OfTable(_PartOf[Any]):
     """A part of the model's table, which scikit-learn sets and deletes while a fit checks rows."""
 
     def __get__(self, flock: Any, owner: type | None = None) -> Any:
@@ -90,6 +94,9 @@ class _OfTable(_PartOf):
         vars(flock)[self._name] = None
 
 
+_ArrayOf, _ThingOf = _PartOf[np.ndarray], _PartOf[Any]
+
+
 class Flock(CallbackSupportMixin, Ensemble):
     """An ensemble of members on feature subsets, for classes or for values.
 
@@ -98,33 +105,28 @@ class Flock(CallbackSupportMixin, Ensemble):
     """
 
     _seed: Annotated[int, Whole(0, 2**31)]
-    model_: Annotated[GatedModel | MixedModel, AnyOf(GatedModel, MixedModel, letters="C D F")]
+    model_: Annotated[LinearModel | MixedModel, AnyOf(GatedModel, MixedModel, letters="C D F")]
     calibration_: Annotated[
-        SetCalibration | IntervalCalibration,
-        Where(
-            "_classifies",
-            OrAbsent(Record(SetCalibration, "C")),
-            OrAbsent(Record(IntervalCalibration)),
-        ),
+        SetCalibration | IntervalCalibration, Where("_classifies", _SETS, _INTERVALS)
     ]
 
     n_features_in_ = _OfTable("table.n_features_in_")
     feature_names_in_ = _OfTable("table.feature_names_in_")
-    preparation_, _seen_columns = _PartOf("table.preparation"), _PartOf("table.seen")
-    classes_, y_range_ = _PartOf("target.classes"), _PartOf("target.range")
-    y_center_, y_scale_ = _PartOf("target.center"), _PartOf("target.scale")
-    mean_, scale_ = _PartOf("scaling.mean"), _PartOf("scaling.scale")
-    n_estimators_, fuser_ = _PartOf("n_members"), _PartOf("fuser")
-    member_coef_, member_intercept_ = _PartOf("coef"), _PartOf("intercept")
-    support_, gate_support_ = _PartOf("support"), _PartOf("gate_support")
-    basis_, n_iter_, history_ = _PartOf("basis"), _PartOf("n_iter"), _PartOf("history")
-    group_of_, group_weights_ = _PartOf("group_of"), _PartOf("group_weights")
-    n_terms_, cv_results_ = _PartOf("n_terms"), _PartOf("candidates")
-    weights_ = _PartOf("weights")
+    preparation_, _seen_columns = _ThingOf("table.preparation"), _ThingOf("table.seen")
+    classes_, y_range_ = _ArrayOf("target.classes"), _ArrayOf("target.range")
+    y_center_, y_scale_ = _PartOf[float]("target.center"), _PartOf[float]("target.scale")
+    mean_, scale_ = _ArrayOf("scaling.mean"), _ArrayOf("scaling.scale")
+    n_estimators_, fuser_ = _PartOf[int]("n_members"), _ThingOf("fuser")
+    member_coef_, member_intercept_ = _ArrayOf("coef"), _ArrayOf("intercept")
+    support_, gate_support_ = _ArrayOf("support"), _ArrayOf("gate_support")
+    basis_, n_iter_, history_ = _ThingOf("basis"), _ArrayOf("n_iter"), _ThingOf("history")
+    group_of_, group_weights_ = _ArrayOf("group_of"), _ArrayOf("group_weights")
+    n_terms_, cv_results_ = _PartOf[int]("n_terms"), _ThingOf("candidates")
+    weights_ = _ArrayOf("weights")
     # What other ensembles write as methods is the model's.
-    _predictions, _names = _PartOf("predictions"), _PartOf("names")
-    _fused, _fused_log = _PartOf("fused"), _PartOf("fused_log")
-    _columns_looked_at = _PartOf("columns")
+    _predictions, _names = _ThingOf("predictions"), _ThingOf("names")
+    _fused, _fused_log = _ThingOf("fused"), _ThingOf("fused_log")
+    _columns_looked_at = _ThingOf("columns")
 
     # What an estimator has no parameter for.
     fuser: Any = "gate"
@@ -133,7 +135,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     warm_start = False
 
     @property
-    def _roster(self) -> Roster | None:
+    def _roster(self) -> Roster | None:  # type: ignore[override]
         return self._finder(self).roster
 
     def _restored(self) -> None:
@@ -186,13 +188,13 @@ class Flock(CallbackSupportMixin, Ensemble):
             kind.check_rows(self, rows, None if known is None else known.target)
             # If this fit fails, nothing of an earlier one must be left.
             for name in _OF_ONE_FIT if known is not None else (*_OF_ONE_FIT, *_CONTINUED):
-                vars(self).pop(name, None)
+                self.__dict__.pop(name, None)
             if known is None:
                 # Every draw is a function of this one number.
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             journal = self._open_journal(rows)
             columns = self.n_features_in_, getattr(self, "feature_names_in_", None)
-            how = {"seed": self._seed, "known": known, "journal": journal}
+            how = dict[str, Any](seed=self._seed, known=known, journal=journal)
             fit = PreparedFit(self, rows, *columns, **how)
             fit.target = kind.learnt(fit, None if known is None else known.target)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
@@ -205,17 +207,17 @@ class Flock(CallbackSupportMixin, Ensemble):
         finally:
             rows.close()
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)  # the model knows them from now on
+            self.__dict__.pop(name, None)  # the model knows them from now on
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
     def _put_behind(self, first: TablePreparation) -> None:
         """Take a table's own columns from now on: the flock was fitted to what is made of them."""
         known, made_of, columns = self.model_, first.preparation_, first.feature_names_in_
-        seen, filling = first._seen_columns, self.model_.table.filling
+        seen, filling = first._seen_columns, self.model_.own_table.filling
         table = KnownTable(len(columns), columns, made_of, seen, filling)
         names = (name for name in ("support", "gate_support") if hasattr(known, name))
-        used = {name: made_of.on_features(getattr(known, name)) for name in names}
+        used: dict[str, Any] = {name: made_of.on_features(getattr(known, name)) for name in names}
         self.model_ = replace(known, table=table, **used)
         found = self._importance_of_columns
         if hasattr(found, "on_columns"):
@@ -230,13 +232,13 @@ class Flock(CallbackSupportMixin, Ensemble):
         if not (rows.keeps_folds or hasattr(model, "gate_support")):
             return  # blocks whose members are grown do not keep their rows
         X, y, weight = rows.some_rows(MOST_KEPT, self._seed)
-        if not (self._classifies or rows.keeps_folds):
+        if isinstance(model.target, Numbers) and not rows.keeps_folds:
             # Blocks have the standardized target.
             y = model.target.center + y * model.target.scale
-        found = TrainingSample.of(X, y, weight, model.table.column_of)
+        found = TrainingSample.of(X, y, weight, model.own_table.column_of)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
-    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> InMemoryRows:
+    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> Any:
         if not hasattr(X, "__dask_graph__"):
             for name, given in (("y", y), ("sample_weight", sample_weight)):
                 if hasattr(given, "__dask_graph__"):
@@ -249,8 +251,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             from covey.dask._rows import DaskRows
 
             kind = DaskRows
-        how = {"reset": reset, "numeric": not self._classifies}
-        return kind.open(self, X, y, sample_weight, groups, **how)
+        numeric = not self._classifies
+        return kind.open(self, X, y, sample_weight, groups, reset=reset, numeric=numeric)
 
     def _open_journal(self, rows: InMemoryRows) -> Journal | None:
         """Open the journal of a fit with a checkpoint; set the seed of the fit that began it."""
@@ -310,9 +312,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         """The members of several kinds by name."""
         if not isinstance(getattr(self, "model_", None), MixedModel):
             raise AttributeError(f"This {type(self).__name__} has no named_estimators_.")
-        found = Bunch()
-        found.update(zip(self.model_.names(), self.estimators_, strict=True))
-        return found
+        return Bunch(**dict(zip(self.model_.names(), self.estimators_, strict=True)))
 
     def _around(self, model: LinearModel) -> Self:
         """Return a flock of linear members alone, which predicts by this model."""
@@ -325,7 +325,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         """Return coefficients and intercepts of a flock that is one linear model."""
         if not hasattr(self, "model_"):
             raise AttributeError(f"This {type(self).__name__} is not fitted.")
-        if self.model_.why_not_one is not None:
+        if not isinstance(self.model_, LinearModel) or self.model_.why_not_one is not None:
             raise AttributeError(self.model_.why_not_one)
         return self.model_.target.as_sklearn_has_it(*self.model_.as_one())
 
@@ -342,7 +342,7 @@ class Flock(CallbackSupportMixin, Ensemble):
             With the same predictions (of a regressor, but for its ``y_range_``).
         """
         check_is_fitted(self, "fuser_")
-        if self.model_.why_not_one is not None:
+        if not isinstance(self.model_, LinearModel) or self.model_.why_not_one is not None:
             raise ValueError(self.model_.why_not_one)
         return self.model_.collapsed()
 
@@ -406,7 +406,7 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self, "fuser_")
-        return self.model_.table.rows(X, self)
+        return self.model_.own_table.rows(X, self)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         # Members of other kinds have threads of their own.
@@ -414,7 +414,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         return finite_in_blocks(function, X, jobs)
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
-        return self._check_rows(X), self.model_.table.column_of
+        return self._check_rows(X), self.model_.own_table.column_of
 
     @of_classes
     @accepts_dask
@@ -431,7 +431,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         coef, intercept = self.coef_, self.intercept_
         # Classes first: sums along few classes are slow.
         scores = (rows @ coef.T).T if hasattr(rows, "tocsr") else coef @ rows.T
-        scores += intercept[:, None]
+        scores += np.asarray(intercept)[:, None]
         return returned(scores[0] if len(coef) == 1 else scores.T, X)
 
     predict = accepts_dask(Ensemble.predict)
@@ -517,9 +517,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             order in which a tree asks.
         """
         check_number(top, "top", low=1, whole=True)
-        rows = self._check_rows(X)
-        how = {"top": top, "max_members": max_members, "decision": self.decision_}
-        decided = self.model_.decisions(rows, **how)
+        how = dict[str, Any](top=top, max_members=max_members, decision=self.decision_)
+        decided = self.model_.decisions(self._check_rows(X), **how)
         return self._with_reasons(X, decided, top, background)
 
     # -- how far off -----------------------------------------------------------------------
@@ -550,15 +549,18 @@ class Flock(CallbackSupportMixin, Ensemble):
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         rows = self._check_rows(X)
         check_consistent_length(rows, y)
-        truth = self.model_.target.encoded(y, type(self).__name__)
+        truth = self.model_.target.encoded(y)
         weight = check_sample_weight(sample_weight, len(truth))
-        used = weight > 0
-        predicted = self._by_blocks(self._fused, rows)[used]
-        weight = effective_weights(weight[used])
-        self.calibration_ = self.model_.target.calibration.of(
-            GIVEN_ROWS, truth[used], predicted, weight
-        )
+        self._keep_calibration(GIVEN_ROWS, truth, self._answers(rows), weight)
         return self
+
+    def _keep_calibration(
+        self, source: str, truth: np.ndarray, predicted: np.ndarray, weight: np.ndarray
+    ) -> None:
+        """Measure how far off it is by what is predicted of rows that have a weight."""
+        used = weight > 0
+        parts = truth[used], predicted[used], effective_weights(weight[used])
+        self.calibration_ = self.model_.target.calibration.of(source, *parts)
 
     def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
         """Measure by what flocks that were fitted alike, without a row, predict of it.
@@ -566,11 +568,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
         search, these have chosen nothing.
         """
-        truth = self.model_.target.encoded(np.asarray(y), type(self).__name__)
-        weight = effective_weights(np.ones(len(truth)))
-        self.calibration_ = self.model_.target.calibration.of(
-            OUT_OF_FOLD, truth, predicted, weight
-        )
+        truth = self.model_.target.encoded(np.asarray(y))
+        self._keep_calibration(OUT_OF_FOLD, truth, predicted, np.ones(len(truth)))
 
     def _measured(self, what: str) -> Any:
         """Return the calibration, or a sentence that says why there is none."""
@@ -678,6 +677,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         if not hasattr(self, "calibration_"):
             return super()._rows_held_out_for_decisions()
         known = self.calibration_
+        assert isinstance(known, SetCalibration)
         return known.label, known.probabilities, known.weight, known.source
 
     @of_numbers

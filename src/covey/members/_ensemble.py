@@ -31,11 +31,14 @@ from covey.tables._table_reader import TableReader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from sklearn.base import BaseEstimator as Estimator  # which each subclass is, too
 
     from covey.inspection._changes import SmallestChange, WhatIf
     from covey.inspection._contributions import Contributions
     from covey.members._roster import Roster
     from covey.reporting import Report
+else:
+    Estimator = object
 
 
 # Predictions of numbers go beyond the range of the training rows by this share of its length, or
@@ -60,7 +63,7 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     return y
 
 
-def range_of_numbers(low: float, high: float, n_rows: int) -> np.ndarray:
+def range_of_numbers(n_rows: int, low: float, high: float) -> np.ndarray:
     """Return what numbers are predicted, by the least and the greatest y of so many rows."""
     # Of few rows, new ones go farther beyond the range.
     margin = (high - low) * max(_LEAST_MARGIN, min(1.0, _ROWS_OF_MARGIN / n_rows))
@@ -94,7 +97,7 @@ def regresses(estimator: Any) -> bool:
 of_classes, of_numbers = available_if(classifies), available_if(regresses)
 
 
-class Ensemble(ABC):
+class Ensemble(ABC, Estimator):
     """An estimator whose prediction is fused from members, of classes or of numbers.
 
     A subclass is one of scikit-learn's estimators too, and its ``ClassifierMixin`` or
@@ -109,7 +112,7 @@ class Ensemble(ABC):
     # None of a model that was fitted before this was learnt.
     _seen_columns: Annotated[SeenColumns | None, OrAbsent(Record(SeenColumns))] = None
     # What columns are worth, or the rows by which it is measured when somebody asks for it.
-    _importance_of_columns: Annotated[Importance | None, _Measured(Record(Importance))] = None
+    _importance_of_columns: Annotated[Any, _Measured(Record(Importance))] = None
     y_range_: Annotated[np.ndarray, Where("_regresses", OrAbsent(Array("2")))]
     # The most probable class is predicted, unless `decide` says otherwise.
     decision_: Annotated[Decision | None, Where("_classifies", OrAbsent(Record(Decision)))] = None
@@ -139,7 +142,7 @@ class Ensemble(ABC):
         return X
 
     @abstractmethod
-    def _predictions(self, X: Any) -> Predictions:
+    def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         """What the members predict; of a kind other than ``kind_``, if one is given."""
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
@@ -363,10 +366,10 @@ class Ensemble(ABC):
         from covey.inspection import reasons
 
         why = reasons(self, X, top=top, background=background)
-        seen = getattr(getattr(self, "estimator_", self), "y_range_", None)
-        for record in decided if seen is not None else ():
+        least, most = getattr(getattr(self, "estimator_", self), "y_range_", (None, None))
+        for record in () if least is None else decided:
             told = [one["prediction"] for one in record["members"] if one["weight"] >= LEAST_TOLD]
-            record["cancelling"] = any(not seen[0] <= one <= seen[1] for one in told)
+            record["cancelling"] = any(not least <= one <= most for one in told)
         return Explanations({**one, **other} for one, other in zip(why, decided, strict=True))
 
     def explain_fusion(self, X: Any, *, as_frame: bool = False) -> np.ndarray | DataFrame:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from covey._core.search.plan import Effort
 from covey._decisions import decided
 from covey._devices import to_numpy
 from covey._state import Parameter
@@ -308,7 +309,7 @@ default="from_dtype"
     def __init__(
         self,
         *,
-        effort: str = "balanced",
+        effort: Effort = "balanced",
         members: Any = None,
         n_estimators: int = 6,
         max_features: float | None = None,
@@ -487,7 +488,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        effort: str = "balanced",
+        effort: Effort = "balanced",
         members: Any = None,
         n_estimators: int = 6,
         max_features: float | None = None,

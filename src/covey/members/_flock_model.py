@@ -29,6 +29,12 @@ class FlockModel:
     # A field of some, and made of others.
     fuser: ClassVar[Any]
 
+    @property
+    def own_table(self) -> KnownTable:
+        """The table, of a model that has one."""
+        assert self.table is not None
+        return self.table
+
     def rows(self, X: Any) -> Any:
         """Return rows of a table as members see them."""
         return X if self.table is None else self.table.rows(X)

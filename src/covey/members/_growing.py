@@ -30,6 +30,7 @@ _TEMPERATURE = 0.01
 _LARGE_TABLE = 1 << 20
 # No coefficient is larger.
 _LARGEST = 1e200
+History = AccuracyHistory | LossHistory
 
 
 @dataclass
@@ -41,10 +42,7 @@ class GrownMember:
     support: Annotated[np.ndarray, stored.Flags("D")]
     n_iter: Annotated[int, stored.Wholes("", low=0)]
     score: Annotated[float, stored.Array("", nan=True)]  # weighted accuracy, or loss
-    history: Annotated[
-        AccuracyHistory | LossHistory | None,
-        stored.AnyOf(AccuracyHistory, LossHistory),
-    ]
+    history: Annotated[History | None, stored.AnyOf(AccuracyHistory, LossHistory)]
     failure: Annotated[str | None, stored.Text()]  # how its training failed
 
 

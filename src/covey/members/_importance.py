@@ -115,9 +115,7 @@ def importance_on_folds(
     used = np.ones(len(units), dtype=bool)
     sizes = np.zeros(len(units))
     for one in models.get(LINEAR, ()):
-        # What all classes have in common moves none of them.
-        shared = one.coef.mean(axis=1, keepdims=True) if not fit.is_numeric else 0.0
-        moved = np.abs(one.coef - shared)
+        moved = np.abs(one.contrast() / getattr(target, "scale", 1.0))
         total = np.einsum("kcp,p->p", moved, one.column_scale)
         total += np.abs(one.gate_coef * one.column_scale).sum(axis=0)
         sizes += np.bincount(unit, one.basis.on_features(total), minlength=len(units))
@@ -143,7 +141,7 @@ def importance_on_folds(
             if name != LINEAR:
                 of_models.append(PlainAnswers(_asking(fit, name, one), replaced, own))
                 continue
-            parts = one.groups, *target.in_units(one.coef, one.intercept), numbers, unit, own
+            parts = one.fuser.groups, one.coef, one.intercept, numbers, unit, own
             of_models.append(GatedAnswers(*parts, is_value=fit.is_numeric))
         alone = len(of_models) == 1
         answers.append(of_models[0] if alone else WeightedAnswers(of_models, weights))

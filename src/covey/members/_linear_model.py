@@ -103,9 +103,9 @@ class LinearModel(FlockModel):
             coef,
             intercept,
             support,
-            feature_names=self.table.feature_names_in_,
+            feature_names=self.own_table.feature_names_in_,
             basis=self.basis,
-            preparation=self.table.preparation,
+            preparation=self.own_table.preparation,
             scale=self.column_scale,
         )
 
@@ -178,7 +178,7 @@ class LinearModel(FlockModel):
     def member_sizes(self) -> np.ndarray:
         """Return how far one deviation of each feature moves each member, (K, F)."""
         found = np.array([self.basis.on_features(moved) for moved in self._moved()])
-        return self.table.by_feature(found)
+        return self.own_table.by_feature(found)
 
     def gate_sizes(self) -> np.ndarray | float:
         """Return how much each column (P,) moves gates that were learnt with the members."""
@@ -186,7 +186,7 @@ class LinearModel(FlockModel):
 
     def feature_sizes(self) -> np.ndarray:
         """Return how large the coefficients of each feature (F,) are; they sum to one."""
-        return self.table.by_feature(self.column_sizes())
+        return self.own_table.by_feature(self.column_sizes())
 
     decisions, describe, as_html = decisions, flock_summary, flock_table
 
@@ -195,7 +195,7 @@ class LinearModel(FlockModel):
 class GrownModel(LinearModel):
     """Linear members that Algorithm 1 grew, and the fuser of a user's choice."""
 
-    fuser: Annotated[Fuser, stored.Model(Fuser)]
+    fuser: Annotated[Fuser, stored.Model(Fuser)]  # type: ignore[misc]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +252,7 @@ class GatedModel(LinearModel):
 
     def columns(self) -> np.ndarray:
         """Return which columns of the table may move a prediction, (F,)."""
-        return self.support.any(axis=0) | self.gate_support.any(axis=0)
+        return np.any(self.support, axis=0) | np.any(self.gate_support, axis=0)
 
     def gate_sizes(self) -> np.ndarray:
         """Return how much each column (P,) moves the gates."""

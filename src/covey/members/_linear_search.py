@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from numbers import Integral
 from typing import Any
@@ -20,10 +19,10 @@ from covey._callbacks import keeps_what_is_found
 from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.gating.gate import shrinkage
 from covey._core.quantiles import effective_weights
-from covey._core.search.assembly import FoundFlock, OnFolds
+from covey._core.search.assembly import OnFolds
 from covey._core.search.bases import Features
 from covey._core.search.folds import possible_folds
-from covey._core.search.plan import Family, SearchPlan, Task, Watch, families, of_size
+from covey._core.search.plan import Effort, Family, SearchPlan, Task, Watch, families, of_size
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
 from covey.members._calibrated import OUT_OF_FOLD
@@ -54,18 +53,18 @@ _STARTS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class OutOfFold:
-    """What is known of rows held out: what was predicted of them, and the flock of each fold."""
+    """What is known of rows held out: what was predicted of them, and the model of each fold."""
 
     held_out: HeldOutRows
     predicted: np.ndarray
-    flocks: list[FoundFlock]
+    models: list[GatedModel]
     readable: Bunch | None  # the price of fewer terms
 
 
 class LinearSearch:
     """A search for linear members on the rows of one fit."""
 
-    def __init__(self, fit: PreparedFit, clock: Clock, effort: str, *, compares: bool) -> None:
+    def __init__(self, fit: PreparedFit, clock: Clock, effort: Effort, *, compares: bool) -> None:
         self._fit, self._flock, self._rows, self._clock = fit, fit.flock, fit.rows, clock
         self._effort = effort
         self._compares = compares  # whether candidates are compared on folds
@@ -149,36 +148,34 @@ class LinearSearch:
         return {"counted": first[kept], "multiplied": preparation.is_number[kept]}
 
     def _out_of_fold(self, on_folds: OnFolds) -> OutOfFold:
-        """Predict the rows that each fold holds out by the flock that was fitted without them."""
-        rows = self._rows
+        """Predict the rows that each fold holds out by the model that was fitted without them."""
+        fit, rows = self._fit, self._rows
         held_out = HeldOutRows.of(on_folds, rows.weight)
+        models, smaller = (
+            [GatedModel.found(fit, one) for one in flocks]
+            for flocks in (on_folds.flocks, on_folds.readable)
+        )
 
-        def predicted_by(flocks: list[FoundFlock]) -> np.ndarray:
-            tests = (test for _, test in held_out.folds)
-            parts = zip(flocks, tests, strict=True)
-            return np.concatenate([self._predicted_by(one, rows.X[test]) for one, test in parts])
+        def predicted_by(models: list[GatedModel]) -> np.ndarray:
+            parts = zip(models, held_out.folds, strict=True)
+            jobs = self._flock.n_jobs
+            return np.concatenate(
+                [finite_in_blocks(one.fused, rows.X[test], jobs) for one, (_, test) in parts]
+            )
 
-        predicted, readable = predicted_by(on_folds.flocks), None
-        if on_folds.readable:
+        predicted, readable = predicted_by(models), None
+        if smaller:
             numbers, means = held_out.by_row(predicted)
-            _, smaller = held_out.by_row(predicted_by(on_folds.readable))
-            weight, score = held_out.weight[numbers], self._fit.target.held_out_score
+            _, read = held_out.by_row(predicted_by(smaller))
+            weight, score = held_out.weight[numbers], fit.target.held_out_score
             readable = Bunch(
-                n_terms=round(np.mean([one.n_terms for one in on_folds.readable])),
-                score=score(rows.y[numbers], smaller, weight),
+                n_terms=round(np.mean([one.n_terms for one in smaller])),
+                score=score(rows.y[numbers], read, weight),
                 score_of_all=score(rows.y[numbers], means, weight),
             )
-        return OutOfFold(held_out, predicted, on_folds.flocks, readable)
+        return OutOfFold(held_out, predicted, models, readable)
 
-    def _predicted_by(self, found: FoundFlock, X: Any) -> np.ndarray:
-        """Return what another flock of this table predicts: (n, C), or (n,) numbers."""
-        target = self._fit.target
-        coef, intercept = target.in_units(found.coef, found.intercept)
-        how = {"coef": coef, "intercept": intercept, "numbers": target.is_numeric}
-        pooled = finite_in_blocks(partial(found.groups.predict, **how), X, self._flock.n_jobs)
-        return target.of_pool(pooled)
-
-    def _limits(self, features: Features) -> dict[str, float]:
+    def _limits(self, features: Features) -> dict[str, Any]:
         """Return what a person is willing to read; refuse what nothing can keep to."""
         flock = self._flock
         columns = features.columns()

@@ -27,6 +27,7 @@ from covey.members._mixed_views import (
 from covey.members._prepared_fit import PreparedFit
 from covey.members._roster import Classifiers, Regressors
 from covey.members._stored import check_member, try_row
+from covey.members._targets import Numbers
 
 # How many rows show what is typical, and how much features matter.
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
@@ -86,9 +87,9 @@ class MixedModel(FlockModel):
         )
 
     def _restored(self) -> None:
-        table = self.table
-        near = table is not None and np.abs(table.filling).max() <= _FARTHEST
+        near = self.table is not None and np.abs(self.table.filling).max() <= _FARTHEST
         refuse("table", "is none of several kinds of members.", near, too_large=True)
+        table = self.own_table
         as_ensemble = SimpleNamespace(
             _models=Regressors if self.target.is_numeric else Classifiers,
             classes_=getattr(self.target, "classes", None),
@@ -120,7 +121,7 @@ class MixedModel(FlockModel):
     @property
     def tried_rows(self) -> np.ndarray:
         """Rows on which it is tried out how much columns matter: examples, or the typical one."""
-        return self.examples if len(self.examples) else self.table.filling[None]
+        return self.examples if len(self.examples) else self.own_table.filling[None]
 
     def names(self) -> list[str]:
         """Return the members' names."""
@@ -138,7 +139,7 @@ class MixedModel(FlockModel):
     def predictions(self, rows: Any) -> Predictions:
         """Return what the members predict."""
         values = np.stack([self.prediction(name, rows) for name in self.models], axis=1)
-        if self.target.is_numeric:
+        if isinstance(self.target, Numbers):
             return Predictions(values, names=self.names(), kind="value")
         return Predictions(values, self.target.classes, names=self.names())
 
@@ -148,14 +149,14 @@ class MixedModel(FlockModel):
         if isinstance(model, LinearModel):
             return model.predict(rows)
         rows = rows.toarray() if hasattr(rows, "tocsr") and not self.is_sparse else rows
-        rows = as_given(self.table.given_columns, rows, name)
+        rows = as_given(self.own_table.given_columns, rows, name)
         return member_prediction(self.target, name, model, rows)
 
     # -- tell ------------------------------------------------------------------------------
 
     def columns(self) -> np.ndarray:
         """Return which columns of the table may move a prediction, (F,): each may."""
-        return np.ones(self.table.n_features_in_, dtype=bool)
+        return np.ones(self.own_table.n_features_in_, dtype=bool)
 
     member_sizes, feature_sizes = member_importances, mixed_importances
     decisions, describe, as_html = mixed_decisions, mixed_summary, mixed_table

@@ -404,8 +404,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
 
     def _features(self, X: Any, fuser: Fuser) -> Any:
         """Return what a fuser sees of the rows: missing values are the means of their columns."""
-        means = self._column_means if fuser.needs_X else None
-        return None if means is None else fill_missing(X, means)
+        return fill_missing(X, np.asarray(self._column_means)) if fuser.needs_X else None
 
     def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
         return self._predictions(X), self._features(X, self.fuser_)

@@ -511,7 +511,7 @@ def training_table_of(
     owner._keep_rows(X, y, weight)
     if models is Regressors:
         used = y if weight is None else y[weight > 0]
-        owner.y_range_ = range_of_numbers(used.min(), used.max(), len(used))
+        owner.y_range_ = range_of_numbers(len(used), used.min(), used.max())
     return X, y, weight
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from covey._blocks import take_rows
-from covey._core.search.plan import EFFORTS
+from covey._core.search.plan import EFFORTS, Effort
 from covey._core.search.rows import rung_sizes
 from covey._folds import check_cv_parameter
 from covey._models import weight_parameters
@@ -135,7 +135,7 @@ class Searching:
             if found is not None:
                 self._keep_out_of_fold(fit, found.held_out, found.predicted)
                 flock.readable_ = found.readable
-                on_folds = {LINEAR: found.flocks}
+                on_folds = {LINEAR: found.models}
                 self._keep_importance(fit, found.held_out, on_folds, np.ones(1))
             return
         if not fit.rows.keeps_folds:
@@ -167,10 +167,11 @@ class Searching:
         models, fitted = Bunch(), {}
         if LINEAR in wanted:
             # More and larger groups would take several times as long, and gain nothing.
-            effort = "balanced" if flock.effort == "best" else flock.effort
+            effort: Effort = "balanced" if flock.effort == "best" else flock.effort
             search = LinearSearch(fit, clock, effort, compares=True)
             models[LINEAR], found = search.run(_SHARE_OF_LINEAR, context, given)
-            fitted[LINEAR] = found.flocks
+            assert found is not None
+            fitted[LINEAR] = found.models
             library = _library(fit, _in_repeats(fit, found.held_out, effort))
             library.add(LINEAR, found.predicted, clock.seconds())
             if says.is_wanted:

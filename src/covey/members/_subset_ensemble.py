@@ -16,6 +16,8 @@ from covey.members._base_flock import Flock
 from covey.members._growing import Growing, GrownMember
 from covey.members._linear_model import GrownModel
 
+_GROWN_WITH = stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
+
 
 class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     """An ensemble of softmax-linear members, each on a feature subset of its own.
@@ -167,10 +169,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     fuser: Annotated[str | Fuser, stored.Parameter(Fuser)]
     model_: Annotated[GrownModel, stored.Record(GrownModel, "C D F")]
     _grown: Annotated[list[GrownMember], stored.Stacked(GrownMember, "R")]
-    _grown_with: Annotated[
-        dict[str, bool],
-        stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()}),
-    ]
+    _grown_with: Annotated[dict[str, bool], _GROWN_WITH]
 
     _finder = Growing
 
@@ -369,10 +368,7 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     fuser: Annotated[str | Fuser, stored.Parameter(Fuser)]
     model_: Annotated[GrownModel, stored.Record(GrownModel, "C D F")]
     _grown: Annotated[list[GrownMember], stored.Stacked(GrownMember, "R")]
-    _grown_with: Annotated[
-        dict[str, bool],
-        stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()}),
-    ]
+    _grown_with: Annotated[dict[str, bool], _GROWN_WITH]
 
     _finder = Growing
 

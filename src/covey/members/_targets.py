@@ -19,6 +19,7 @@ from covey._decisions import rare_class
 from covey._state import Array, Labels, Number, Record
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Mean, Predictions, Product
+from covey.fusers._predictions import encode_labels
 from covey.members._calibrated import IntervalCalibration, SetCalibration
 from covey.members._ensemble import check_numbers, held_within, range_of_numbers
 from covey.members._member import LinearMember, LinearRegressionMember
@@ -113,37 +114,29 @@ class Classes:
     @staticmethod
     def check_rows(flock: Any, rows: InMemoryRows, known: Classes | None) -> None:
         """Refuse classes that cannot be learnt, or are not those that are known; weigh them."""
-        if known is not None and not np.array_equal(rows.classes, known.classes):
+        classes = np.asarray(rows.classes)
+        if known is not None and not np.array_equal(classes, known.classes):
             raise ValueError(
                 "warm_start continues with the classes of the first fit, "
-                f"{known.classes.tolist()}, but y holds {rows.classes.tolist()}."
+                f"{known.classes.tolist()}, but y holds {classes.tolist()}."
             )
         largest = rows.largest_weights
         if flock.class_weight is not None:
-            factors = class_factors(flock.class_weight, rows.classes, rows.class_weights)
+            factors = class_factors(flock.class_weight, classes, rows.class_weights)
             largest = largest * factors
             if largest.any():
                 check_sample_weight(largest, len(largest), "class_weight times sample_weight")
             rows.set_class_weight(factors)
-        check_two_classes(type(flock).__name__, rows.classes, largest)
+        check_two_classes(type(flock).__name__, classes, largest)
 
     @classmethod
     def learnt(cls, fit: PreparedFit, known: Self | None) -> Self:
         """Return the classes as they are."""
         return cls(fit.rows.classes)
 
-    def encoded(self, y: Any, name: str) -> np.ndarray:
-        """Return the codes of classes; others than the model of this name has are refused."""
-        y = column_or_1d(y)
-        codes = {label: code for code, label in enumerate(self.classes.tolist())}
-        found = [codes.get(label, -1) for label in y.tolist()]
-        if -1 in found:
-            label = y.tolist()[found.index(-1)]
-            raise ValueError(
-                f"y holds the label {label!r}, which this {name} was not fitted "
-                f"on; its classes are {', '.join(map(repr, codes))}."
-            )
-        return np.array(found, dtype=np.int64)
+    def encoded(self, y: Any) -> np.ndarray:
+        """Return the codes of classes; others than these are refused."""
+        return encode_labels(column_or_1d(y), self.classes, "y holds")
 
     def failure(self, flock: Any, grown: Any) -> str | None:
         """Return how the training of a member failed, if it did."""
@@ -286,7 +279,7 @@ class Numbers:
             center, scale = cls._center_and_scale(fit.flock, rows)
             loss = cls._loss(fit)
         rows.set_loss(loss)
-        low, high = range_of_numbers(*rows.target_range(), rows.n_weighted())
+        low, high = range_of_numbers(rows.n_weighted(), *rows.target_range())
         if known is not None:
             low, high = min(low, known.range[0]), max(high, known.range[1])
         return cls(center, scale, loss, np.array([low, high]))
@@ -342,7 +335,7 @@ class Numbers:
         left *= freedom / (freedom - n_usable)
         return float(np.clip(left / constant, _LEAST_LEFT, 1.0))
 
-    def encoded(self, y: Any, name: str) -> np.ndarray:
+    def encoded(self, y: Any) -> np.ndarray:
         """Return numbers, checked."""
         return check_numbers(y)
 

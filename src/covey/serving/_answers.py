@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from covey._decisions import decided
 from covey.serving._columns import Column
+from covey.tables._categories import gap_word
 from covey.tables._kinds import without_point
 
 if TYPE_CHECKING:
@@ -60,12 +61,11 @@ class Answers:
         made = []
         for one in self._columns:
             value = row[one.name]
-            if value is None or not one.used:
+            if value is None or not one.used or gap_word(value) in one.gaps:
                 continue
             if one.kind == "category" and str(without_point(value)) not in one.categories:
-                word = repr(str(without_point(value)))
                 unknown = "a category that the model has not seen; it counts for nothing"
-                made.append(f"{one.name}: {word} is {unknown}.")
+                made.append(f"{one.name}: {str(without_point(value))!r} is {unknown}.")
             elif isinstance(one.low, int | float) and isinstance(one.high, int | float):
                 margin = _MARGIN * (one.high - one.low)
                 if not one.low - margin <= value <= one.high + margin:
@@ -88,12 +88,11 @@ class Answers:
             raise HTTPException(422, "The model has no finite answer for values of this size.")
         made: list[dict[str, Any]] = [{"prediction": value} for value in values.tolist()]
         if classes is not None:
-            names = [str(label) for label in classes]
             made = [
                 {
                     "prediction": classes[best],
                     "probability": row[best],
-                    "probabilities": dict(zip(names, row, strict=True)),
+                    "probabilities": dict(zip(map(str, classes), row, strict=True)),
                 }
                 for row, best in zip(values.tolist(), decided(model, values), strict=True)
             ]

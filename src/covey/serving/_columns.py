@@ -37,6 +37,7 @@ class Column:
     clock: bool = False  # whether dates have a time of day
     share: float | None = None  # how much the column counts, of one
     used: bool = True  # whether the model looks at the column at all
+    gaps: tuple[str, ...] = ()  # values that stand for a gap
     dates: Dates | None = None  # how dates are written
 
 
@@ -48,12 +49,13 @@ def columns_of(model: Any) -> list[Column]:
     # Not every estimator knows how much columns count.
     shares = getattr(model, "feature_importances_", [None] * len(encoders))
     made = []
-    for seen, share, used in zip(
-        model._seen_columns.columns, shares, model._columns_looked_at(), strict=True
+    looked_at = model._columns_looked_at()
+    for seen, encoder, share, used in zip(
+        model._seen_columns.columns, encoders.values(), shares, looked_at, strict=True
     ):
-        encoder = encoders[seen.name]
         values = (seen.typical, *(seen.values[:1] + seen.values[-1:] or (None, None)))
         facts: dict[str, Any] = {"whole": seen.whole, "share": _finite(share), "used": bool(used)}
+        facts["gaps"] = () if encoder is None else encoder.gaps
         if isinstance(encoder, NumberColumn):
             typical, low, high = map(_finite, values)
             made.append(Column(seen.name, "number", typical, low, high, **facts))

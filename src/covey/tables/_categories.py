@@ -118,11 +118,12 @@ def declared_gaps(gaps: Any, X: Any) -> dict[int, tuple[str, ...]]:
     for column, values in gaps.items():
         (place,) = column_positions([column], "gaps", X.shape[1], names)
         values = [values] if isinstance(values, str) or not hasattr(values, "__iter__") else values
-        found[place] = tuple(dict.fromkeys(map(_gap_word, values)))
+        found[place] = tuple(dict.fromkeys(map(gap_word, values)))
     return found
 
 
-def _gap_word(value: Any) -> str:
+def gap_word(value: Any) -> str:
+    """A value as it is declared to stand for a gap."""
     # A moment at midnight is written as its day.
     return str(without_point(value)).strip().removesuffix(" 00:00:00")
 
@@ -145,7 +146,7 @@ def without_gaps(values: Any, gaps: Sequence[str]) -> Any:
     values = as_series(values)
     if types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype):
         return values.mask(values.isin(numbers_among(gaps)))
-    return values.mask(np.isin([_gap_word(value) for value in values], gaps))
+    return values.mask(np.isin([gap_word(value) for value in values], gaps))
 
 
 def table_without_gaps(X: Any, gaps: Mapping[int, Sequence[str]]) -> Any:

@@ -57,8 +57,8 @@ def checked_table(
         X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
     if reset:
         keep = _kept(estimator, X)
-        gaps = getattr(estimator, "gaps", None)
-        reading = learn_reading(X, wanted, keep=keep, gaps=gaps)
+        recipe = getattr(estimator, "estimator", estimator)  # of a selector
+        reading = learn_reading(X, wanted, keep=keep, gaps=getattr(recipe, "gaps", None))
     else:
         reading = None if known is None else known.reading
     if reading is None:

@@ -182,10 +182,12 @@ class Categories(ColumnEncoder):
 
     def numbers(self, values: Any) -> np.ndarray:
         """The codes (n_rows, 1) of text, None or blank where it is missing."""
-        words = category_words(values)
+        words = words_of(values)
         if set(self.known) == set(_FLAGS.values()):
             words = [word and _FLAGS.get(word, word) for word in words]
         found = places(words, (*self.known, None)).astype(np.float64)
+        new = np.flatnonzero(found == UNSEEN)
+        found[new] = [UNSEEN if (words[row] or "").strip() else np.nan for row in new]
         return np.where(found == len(self.known), np.nan, found)[:, None]
 
     def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:

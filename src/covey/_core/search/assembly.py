@@ -41,12 +41,6 @@ class FoundFlock:
     candidates: dict[str, npt.NDArray[Any]]  # what was compared, its losses and weights
     on_folds: OnFolds | None = None  # the same groups as they were fitted on folds
 
-    @property
-    def groups(self) -> Groups:
-        """The gates of all groups."""
-        gates = self.basis, self.gate_coef, self.gate_intercept
-        return Groups(*gates, self.sizes, self.pools, self.weights)
-
     def widened(self, kept: BoolArray) -> FoundFlock:
         """The same flock on a table of which it has seen only the columns in ``kept`` (D,)."""
         if kept.all():
