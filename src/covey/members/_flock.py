@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from covey.members._base_flock import Flock
 from covey.members._ensemble import accepts_dask
 from covey.members._roster import Classifiers, Regressors
 from covey.members._searching import Searching
+from covey.tables._columns import ColumnNames
 
 
 class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
@@ -316,7 +317,7 @@ default="from_dtype"
         self,
         *,
         effort: Effort = "balanced",
-        members: Any = None,
+        members: str | Sequence[Any] | None = None,
         n_estimators: int = 6,
         max_features: float | None = None,
         max_members: int | None = None,
@@ -324,12 +325,12 @@ default="from_dtype"
         averaged: bool | str = "auto",
         alpha: float | None = None,
         cv: Any = 5,
-        feature_groups: Any = None,
-        always_keep: Any = None,
-        categorical_features: Any = "from_dtype",
+        feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
+        always_keep: ColumnNames | None = None,
+        categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -496,7 +497,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         self,
         *,
         effort: Effort = "balanced",
-        members: Any = None,
+        members: str | Sequence[Any] | None = None,
         n_estimators: int = 6,
         max_features: float | None = None,
         max_members: int | None = None,
@@ -507,11 +508,11 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         quantile: float = 0.5,
         alpha: float | None = None,
         cv: Any = 5,
-        feature_groups: Any = None,
-        always_keep: Any = None,
-        categorical_features: Any = "from_dtype",
+        feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
+        always_keep: ColumnNames | None = None,
+        categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
