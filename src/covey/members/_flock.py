@@ -92,6 +92,12 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         The most members that the flock may have, in all groups together.
     max_terms : int or None, default=None
         The most terms that the flock may have, in all members and gates together.
+    averaged : "auto" or bool, default="auto"
+        Whether the flock is the average of what is selected as it was fitted to all rows and to
+        each fold (five at most): as a rule nearer to the truth, with six times as many members to
+        read. "auto": where it has more than 150 terms, which nobody reads, and none of the three
+        limits is given. Not with ``effort="fast"``, for more than 5,000 rows or for Dask
+        collections, of which no flocks of folds are kept.
     alpha : float or None, default=None
         The L2 penalty, against the mean log-likelihood of a row, for standardized features.
         None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds decide.
@@ -316,6 +322,7 @@ default="from_dtype"
         max_features: float | None = None,
         max_members: int | None = None,
         max_terms: int | None = None,
+        averaged: bool | str = "auto",
         alpha: float | None = None,
         cv: Any = 5,
         feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
@@ -383,7 +390,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    effort, members, n_estimators, max_features, max_members, max_terms
+    effort, members, n_estimators, max_features, max_members, max_terms, averaged
         As for `FlockClassifier`. For ``loss="quantile"``, "mixed" has boosting beside the linear
         members; others predict means.
     loss : {"squared", "huber", "quantile"}, default="squared"
@@ -495,6 +502,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         max_features: float | None = None,
         max_members: int | None = None,
         max_terms: int | None = None,
+        averaged: bool | str = "auto",
         loss: str = "squared",
         epsilon: float = 1.35,
         quantile: float = 0.5,
