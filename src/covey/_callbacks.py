@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from covey._methods import Method
+from covey._typing import Method
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin

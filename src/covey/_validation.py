@@ -19,7 +19,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from covey._core.limits import FAR
-from covey._methods import Method
+from covey._typing import Method
 
 _being_fitted: set[int] = set()
 _looking = threading.Lock()

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._blocks import as_table, in_blocks, take_rows
 from covey._core.fusion import codes
-from covey._methods import available_if
 from covey._models import classifies, fit_with, parameters_of_rows
+from covey._typing import available_if
 from covey._validation import check_choice, check_number, fitted_alone
 from covey.fusers._predictions import encode_labels
 from covey.members import _roster as roster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
@@ -36,7 +37,7 @@ from covey.members._prepared_fit import PreparedFit, check_newton
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import Classes, Numbers
 from covey.tables._checked import checked_table
-from covey.tables._columns import column_positions, flip_units
+from covey.tables._columns import ColumnNames, column_positions, flip_units
 from covey.tables._preparation import (
     Preparation,
     frequent_categories,
@@ -190,7 +191,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     estimator: SubsetEnsembleClassifier | SubsetEnsembleRegressor | None = None
     _: KW_ONLY
     select: str = "all"
-    feature_groups: Any = None
+    feature_groups: Sequence[Any] | Mapping[str, Any] | None = None
     prefit: bool = False
     n_features_to_select: int | None = None
     n_pairs: int | None = None
@@ -198,7 +199,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     cross_threshold: float | None = None
     level: float = 0.05
     n_resamples: int = 30
-    categorical_features: Any = "from_dtype"
+    categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype"
     random_state: int | np.random.RandomState | None = None
 
     # -- fit -------------------------------------------------------------------------------

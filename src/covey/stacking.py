@@ -25,9 +25,9 @@ from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from covey import _state as stored
 from covey._blocks import take_columns, take_rows
-from covey._methods import available_if
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
+from covey._typing import available_if
 from covey._validation import check_number, fitted_alone
 from covey.fusers import Predictions, Stacking
 from covey.fusers._outputs import member_output, member_values

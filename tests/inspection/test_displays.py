@@ -1,6 +1,7 @@
 """Displays: what is drawn is what was measured, on any axes, with few and many features."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -388,6 +389,8 @@ def test_the_oracle_has_no_regions_and_results_of_two_losses_no_common_bars(squa
         BiasVarianceDisplay.from_results({"votes": votes, "line": waves["line"]})
     with pytest.raises(ValueError, match="regressors with one output"):
         DartsDisplay.from_results(votes)
+    with pytest.raises(ValueError, match="regressors with one output"):
+        DartsDisplay.from_results(replace(waves["line"], predictions=None))
 
 
 def test_without_matplotlib_its_name_is_said(monkeypatch, selectors):

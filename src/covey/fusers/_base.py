@@ -16,7 +16,7 @@ from covey._core.arrays import in_parts
 from covey._core.fusion.rules import normalized, settled, share_among, uniform, weighted_mean
 from covey._state import Labels, Whole
 from covey._validation import check_sample_weight
-from covey.fusers._predictions import Predictions, as_predictions
+from covey.fusers._predictions import Given, Predictions, as_predictions
 
 # The fusers that can be given by name; a class names itself: ``class Mean(Fuser, name="mean")``.
 FUSERS: dict[str, Callable[[], Fuser]] = {}
@@ -90,7 +90,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
 
     def fit(
         self,
-        P: Any,
+        P: Given,
         y: ArrayLike | None = None,
         X: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -124,7 +124,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         self.classes_ = P.classes
         return self
 
-    def fuse(self, P: Any, X: ArrayLike | None = None, y: ArrayLike | None = None) -> np.ndarray:
+    def fuse(self, P: Given, X: ArrayLike | None = None, y: ArrayLike | None = None) -> np.ndarray:
         """Fuse predictions into one probability a class, or into one number.
 
         Parameters
@@ -146,7 +146,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return fused[:, 0] if P.kind == "value" else fused
 
     def fuse_log(
-        self, P: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
+        self, P: Given, X: ArrayLike | None = None, y: ArrayLike | None = None
     ) -> np.ndarray:
         """Logarithms of what ``fuse`` gives, without underflow where the rule allows."""
         P = as_predictions(P)
@@ -156,7 +156,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return np.minimum(logs, 0.0)  # rounding may make a little more of members that are sure
 
     def importance(
-        self, P: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
+        self, P: Given, X: ArrayLike | None = None, y: ArrayLike | None = None
     ) -> np.ndarray:
         """Return who decided: the ``i_k(x)`` of eq. (10).
 

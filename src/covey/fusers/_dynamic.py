@@ -40,7 +40,7 @@ from covey._core.fusion.competence import (
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._core.limits import FAR, SQUARABLE, TINY
-from covey._state import Where, refuse
+from covey._state import Array, Where, refuse
 from covey._validation import check_choice, check_flag, check_number, keep_parameters
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._predictions import Predictions
@@ -352,22 +352,18 @@ class DynamicSelection(Fuser):
     meta_classifier: Annotated[Any, stored.Parameter(BaseEstimator)]
     right_: Annotated[np.ndarray, stored.Flags("N K", fewest=1)]
     available_: Annotated[np.ndarray | None, stored.Flags("N K")]
-    squared_errors_: Annotated[np.ndarray | None, stored.Array("N K", low=0)]
-    squared_errors_of_mean_: Annotated[np.ndarray | None, stored.Array("N", low=0)]
-    truth_: Annotated[np.ndarray, Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))]
-    worth_: Annotated[np.ndarray, Where("_has_worth", stored.Array("N K", -FAR, FAR))]
+    squared_errors_: Annotated[np.ndarray | None, Array("N K", low=0)]
+    squared_errors_of_mean_: Annotated[np.ndarray | None, Array("N", low=0)]
+    truth_: Annotated[np.ndarray, Where("_of_numbers", Array("N"), stored.Index("N", "C"))]
+    worth_: Annotated[np.ndarray, Where("_has_worth", Array("N K", -FAR, FAR))]
     _known_labels: Annotated[np.ndarray, Where("_has_likeness", stored.Index("N K", "C"))]
-    _known_profiles: Annotated[
-        np.ndarray, Where("needs_all_members", stored.Array("N W", -FAR, FAR))
-    ]
+    _known_profiles: Annotated[np.ndarray, Where("needs_all_members", Array("N W", -FAR, FAR))]
     _scaler: Annotated[
         StandardScaler | None, Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
     ]
     _points: Annotated[np.ndarray, Where("_has_points", stored.Matrix("N D", FAR))]
-    centers_: Annotated[
-        np.ndarray, Where("_has_clusters", stored.Array("L D", -FAR, FAR, fewest=1))
-    ]
-    competence_: Annotated[np.ndarray, Where("_has_clusters", stored.Array("L K", 0.0, 2.0))]
+    centers_: Annotated[np.ndarray, Where("_has_clusters", Array("L D", -FAR, FAR, fewest=1))]
+    competence_: Annotated[np.ndarray, Where("_has_clusters", Array("L K", 0.0, 2.0))]
     _n_nearest: Annotated[int, Where("_has_judge", stored.Whole(1, "N"))]
     _n_alike: Annotated[int, Where("_has_judge", stored.Whole(1, "N"))]
     _all_alike: Annotated[bool, Where("_has_judge", stored.Flag())]

@@ -32,7 +32,7 @@ from covey.fusers._base import (
     of_those_that_know,
     values_by,
 )
-from covey.fusers._predictions import Predictions, as_predictions
+from covey.fusers._predictions import Given, Predictions, as_predictions
 from covey.fusers._weights import WeightedFuser, accuracies
 
 
@@ -661,7 +661,7 @@ def make_value_fuser(rule: Rule, parameter: str = "fuser") -> Fuser:
 
 
 def fuse(
-    P: Any,
+    P: Given,
     rule: Rule = "mean",
     weights: ArrayLike | None = None,
     *,

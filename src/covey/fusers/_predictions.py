@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -438,6 +438,10 @@ def align_classes(
     seen = np.zeros(len(classes), dtype=bool)
     seen[positions] = True
     return aligned, seen
+
+
+# Whatever `covey.fuse` takes.
+Given = Predictions | ArrayLike | Mapping[str, ArrayLike]
 
 
 def as_predictions(

@@ -32,7 +32,7 @@ from covey.fusers._base import (
     equal_shares,
     with_means_of_available,
 )
-from covey.fusers._predictions import Predictions, align_classes, encode_labels
+from covey.fusers._predictions import Given, Predictions, align_classes, encode_labels
 
 
 class _StackedFuser(Fuser):
@@ -208,7 +208,7 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
 
     n_picks: int = 25
     replace: bool = True
-    scoring: Any = None
+    scoring: str | Callable[..., float] | None = None
 
     kinds = ("probability", "label", "value")
 
@@ -356,7 +356,7 @@ class Stacking(Fuser, name="stacking"):
 
     def fit(
         self,
-        P: Any,
+        P: Given,
         y: ArrayLike | None = None,
         X: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

@@ -13,7 +13,7 @@ from covey._core.inspection import bounds as core
 from covey._core.inspection.bounds import highest_mean
 from covey._intervals import proportion_interval
 from covey._validation import check_choice, check_number, check_one_each
-from covey.fusers import Predictions
+from covey.fusers._predictions import Given, Predictions
 from covey.inspection._diversity import complete_predictions
 from covey.inspection._fusion_loss import Ambiguity, ambiguity
 
@@ -149,7 +149,7 @@ def oracle_bounds(errors: ArrayLike) -> tuple[float, float]:
     return core.oracle_bounds(errors, errors)
 
 
-def oracle_interval(P: Any, y: ArrayLike, *, confidence: float = 0.95) -> OracleInterval:
+def oracle_interval(P: Given, y: ArrayLike, *, confidence: float = 0.95) -> OracleInterval:
     """Find limits of the oracle's error on new samples, from held-out samples.
 
     Each member's error gets exact binomial limits (Clopper and Pearson), all K of which hold at
@@ -198,7 +198,7 @@ def oracle_interval(P: Any, y: ArrayLike, *, confidence: float = 0.95) -> Oracle
 
 
 def vote_bound(
-    P: Any,
+    P: Given,
     y: ArrayLike,
     weights: ArrayLike | None = None,
     *,

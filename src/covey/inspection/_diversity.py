@@ -14,7 +14,7 @@ from covey._core.arrays import in_parts
 from covey._core.inspection import diversity as core
 from covey._validation import check_one_each, check_sample_weight
 from covey.fusers import Predictions
-from covey.fusers._predictions import as_predictions
+from covey.fusers._predictions import Given, as_predictions
 
 # So many of the members' numbers are held at once, which bounds the memory.
 _BLOCK_SIZE = 1 << 20
@@ -97,7 +97,7 @@ class Diversity:
 
 
 def diversity(
-    P: Any,
+    P: Given,
     y: ArrayLike | None = None,
     *,
     measures: str | list[str] | None = None,

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from covey._core.arrays import in_parts
@@ -197,7 +198,7 @@ def column_effect(
     model: Any,
     X: Any,
     column: Any,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     kind: str | None = None,
     bins: int = 20,

@@ -18,8 +18,8 @@ from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
 from covey._explanations import LEAST_TOLD, Explanations
-from covey._methods import Method, available_if
 from covey._state import FEATURE_NAMES, Array, Labels, OrAbsent, Record, Where, Whole
+from covey._typing import Estimator, Method, available_if
 from covey._validation import as_numbers, check_one_target, check_sample_weight
 from covey.fusers import Fuser, Oracle, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
@@ -31,14 +31,11 @@ from covey.tables._table_reader import TableReader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from sklearn.base import BaseEstimator as Estimator  # which each subclass is, too
 
     from covey.inspection._changes import SmallestChange, WhatIf
     from covey.inspection._contributions import Contributions
     from covey.members._roster import Roster
     from covey.reporting import Report
-else:
-    Estimator = object
 
 
 # Predictions of numbers go beyond the range of the training rows by this share of its length, or

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from covey.members._base_flock import Flock
 from covey.members._ensemble import accepts_dask
 from covey.members._roster import Classifiers, Regressors
 from covey.members._searching import Searching
+from covey.tables._columns import ColumnNames
 
 
 class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
@@ -91,6 +92,12 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         The most members that the flock may have, in all groups together.
     max_terms : int or None, default=None
         The most terms that the flock may have, in all members and gates together.
+    averaged : "auto" or bool, default="auto"
+        Whether the flock is the average of what is selected as it was fitted to all rows and to
+        each fold (five at most): as a rule nearer to the truth, with six times as many members to
+        read. "auto": where it has more than 150 terms, which nobody reads, and none of the three
+        limits is given. Not with ``effort="fast"``, for more than 5,000 rows or for Dask
+        collections, of which no flocks of folds are kept.
     alpha : float or None, default=None
         The L2 penalty, against the mean log-likelihood of a row, for standardized features.
         None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds decide.
@@ -310,19 +317,20 @@ default="from_dtype"
         self,
         *,
         effort: Effort = "balanced",
-        members: Any = None,
+        members: str | Sequence[Any] | None = None,
         n_estimators: int = 6,
         max_features: float | None = None,
         max_members: int | None = None,
         max_terms: int | None = None,
+        averaged: bool | str = "auto",
         alpha: float | None = None,
         cv: Any = 5,
-        feature_groups: Any = None,
-        always_keep: Any = None,
-        categorical_features: Any = "from_dtype",
+        feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
+        always_keep: ColumnNames | None = None,
+        categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -382,7 +390,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    effort, members, n_estimators, max_features, max_members, max_terms
+    effort, members, n_estimators, max_features, max_members, max_terms, averaged
         As for `FlockClassifier`. For ``loss="quantile"``, "mixed" has boosting beside the linear
         members; others predict means.
     loss : {"squared", "huber", "quantile"}, default="squared"
@@ -489,21 +497,22 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         self,
         *,
         effort: Effort = "balanced",
-        members: Any = None,
+        members: str | Sequence[Any] | None = None,
         n_estimators: int = 6,
         max_features: float | None = None,
         max_members: int | None = None,
         max_terms: int | None = None,
+        averaged: bool | str = "auto",
         loss: str = "squared",
         epsilon: float = 1.35,
         quantile: float = 0.5,
         alpha: float | None = None,
         cv: Any = 5,
-        feature_groups: Any = None,
-        always_keep: Any = None,
-        categorical_features: Any = "from_dtype",
+        feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
+        always_keep: ColumnNames | None = None,
+        categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
-        scoring: Any = None,
+        scoring: str | Callable[..., float] | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,

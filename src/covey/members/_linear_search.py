@@ -33,6 +33,8 @@ from covey.members._prepared_fit import PreparedFit
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
+# A flock of more terms is not read: it may as well be averaged with those of the folds.
+_READ_BY_NOBODY = 150
 # How often a long fit shows what it is at.
 _SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
@@ -57,6 +59,12 @@ class OutOfFold:
     predicted: np.ndarray
     models: list[GatedModel]
     readable: Bunch | None  # the price of fewer terms
+
+
+def is_limited(flock: Any) -> bool:
+    """Return whether somebody wants to read the flock, who bounds what there is to read."""
+    limits = (flock.max_terms, flock.max_members, flock.max_features)
+    return any(limit is not None for limit in limits)
 
 
 class LinearSearch:
@@ -104,7 +112,7 @@ class LinearSearch:
             **self._made_of(kept),
             seen=fit.ranges[:, kept] if fit.is_numeric else None,
         )
-        is_limited = not (flock.max_terms is None and flock.max_members is None)
+        counts = not (flock.max_terms is None and flock.max_members is None)
         plan = SearchPlan(
             task,
             self._families(task, n_first),
@@ -116,11 +124,12 @@ class LinearSearch:
             rungs=rungs,
             n_errors=0.0 if self._effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
-            n_restarts=2 if self._effort == "best" and not (rungs or is_limited) else 1,
+            n_restarts=2 if self._effort == "best" and not (rungs or counts) else 1,
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
             keeps_folds=self._compares and rows.keeps_folds,
+            averaged_beyond=self._averaged_beyond(),
             journal=journal,
         )
         search = Search(narrow.search_rows(int(flock.n_estimators)), features, plan)
@@ -199,6 +208,13 @@ class LinearSearch:
             )
         members = np.inf if flock.max_members is None else int(flock.max_members)
         return {"most_features": most, "most_terms": terms, "most_members": members}
+
+    def _averaged_beyond(self) -> float:
+        """Return how many terms a flock may have that is not averaged with those of the folds."""
+        flock = self._flock
+        if flock.averaged == "auto":
+            return np.inf if is_limited(flock) else _READ_BY_NOBODY
+        return 0 if flock.averaged else np.inf
 
     def _factor(self, few: float, more: float) -> float:
         """Return what penalties for a few rows are multiplied with, for more of them."""

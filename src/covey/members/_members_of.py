@@ -28,9 +28,9 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from covey._methods import available_if
 from covey._models import classifies, regresses
 from covey._state import FEATURE_NAMES, Index, Labels, Model, Whole, refuse
+from covey._typing import available_if
 from covey._validation import keep_parameters
 
 _FORESTS = (

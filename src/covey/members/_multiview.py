@@ -224,7 +224,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     confidence: float = 0.95
     cv: Any = 5
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     # -- fit ---------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from covey.members._linear_search import (
     Progress,
     calibration,
     folds_of_fit,
+    is_limited,
     repeats_of,
     rung_folds,
 )
@@ -70,6 +71,14 @@ class Searching:
             check_number(flock.max_features, "max_features", whole=True, low=1)
         elif flock.max_features is not None:
             check_number(flock.max_features, "max_features", low=0, high=1, closed="right")
+        if flock.averaged not in ("auto", True, False):
+            raise ValueError(f"averaged must be 'auto', True or False, got {flock.averaged!r}.")
+        for name in ("max_members", "max_terms"):
+            if flock.averaged is True and getattr(flock, name) is not None:
+                raise ValueError(
+                    f"{name}={getattr(flock, name)} bounds one flock, and averaged=True makes an "
+                    "average of several; leave one of the two out."
+                )
         check_cv_parameter(flock.cv)
         self.wanted()
         make_scorer(flock.scoring)
@@ -85,9 +94,7 @@ class Searching:
         flock, members = self._flock, self._flock.members
         if members is None:
             # Who limits what is to be read wants members that can be read.
-            limits = (flock.max_terms, flock.max_members, flock.max_features)
-            limited = any(limit is not None for limit in limits)
-            members = "mixed" if flock.effort == "best" and not limited else LINEAR
+            members = "mixed" if flock.effort == "best" and not is_limited(flock) else LINEAR
         if isinstance(members, str):
             check_choice(members, "members", ("mixed", *KINDS))
             return {kind: kind for kind in (KINDS if members == "mixed" else [members])}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Annotated, Any, Self
 
@@ -15,6 +15,7 @@ from covey.fusers import Fuser
 from covey.members._base_flock import Flock
 from covey.members._growing import Growing, GrownMember
 from covey.members._linear_model import GrownModel
+from covey.tables._columns import ColumnNames
 
 _GROWN_WITH = stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
 
@@ -189,9 +190,9 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
         loss: str = "log",
         focal_gamma: float = 2.0,
         reweighting: str | None = "mean_probability",
-        feature_groups: Any = None,
-        always_keep: Any = None,
-        categorical_features: Any = "from_dtype",
+        feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
+        always_keep: ColumnNames | None = None,
+        categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         fit_intercept: bool = True,
         scale_features: bool = True,
@@ -389,9 +390,9 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
         acceptance: str = "greedy",
         temperature: float | None = None,
         subset_penalty: float = 0.0,
-        feature_groups: Any = None,
-        always_keep: Any = None,
-        categorical_features: Any = "from_dtype",
+        feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
+        always_keep: ColumnNames | None = None,
+        categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         fuser: str | Fuser = "mean",
         select_size: str | None = None,

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,7 +35,7 @@ _KINDS = {
 def build_card(
     model: Any,
     X: Any = None,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     title: str | None = None,
     about: str | None = None,
@@ -81,7 +82,7 @@ def build_card(
     if (X is None) != (y is None):
         raise ValueError("A model card takes X and y, rows to measure the model by, or neither.")
     known = getattr(model, "evaluation_", None)
-    if X is not None:
+    if X is not None and y is not None:
         if len(np.ravel(y)) < 2:
             raise ValueError("A model card needs at least two rows to measure a model by.")
         known = evaluate(model, X, y)

@@ -9,6 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from covey import _number_words as numbers
 from covey._files import write_file
 from covey._plain_words import one_line
@@ -91,7 +93,7 @@ class Report:
 def build_report(
     model: Any,
     X: Any = None,
-    y: Any = None,
+    y: ArrayLike | None = None,
     *,
     title: str | None = None,
     command: str | None = None,

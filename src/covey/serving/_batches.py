@@ -116,7 +116,7 @@ class Batches:
         if jobs:
             self._answer(jobs)
 
-    def _answer(self, jobs: Sequence[tuple[Sequence[Any], Hashable, Future]]) -> None:
+    def _answer(self, jobs: Sequence[_Job]) -> None:
         try:
             made = iter(self._compute([row for job in jobs for row in job[0]], jobs[0][1]))
             for rows, _, answers in jobs:

@@ -149,21 +149,6 @@ def without_gaps(values: Any, gaps: Sequence[str]) -> Any:
     return values.mask(np.isin([gap_word(value) for value in values], gaps))
 
 
-def table_without_gaps(X: Any, gaps: Mapping[int, Sequence[str]]) -> Any:
-    """A data frame or array with gaps in place of some values of columns."""
-    if not gaps:
-        return X
-    if not is_table_of_columns(X):
-        made = np.array(X, dtype=object)
-        for place, words in gaps.items():
-            made[:, place] = without_gaps(made[:, place], words)
-        return made
-    made = X.to_pandas() if hasattr(X, "to_pandas") else X.copy(deep=False)
-    for place, words in gaps.items():
-        made.isetitem(place, without_gaps(made.iloc[:, place], words))
-    return made
-
-
 def category_words(values: Any) -> list[str | None]:
     """The same where blank text is a gap, too."""
     return [word if word and not word.isspace() else None for word in words_of(values)]

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 Names = Sequence[str] | np.ndarray
+# Columns as users name them, by name or number.
+ColumnNames = str | int | Sequence[str | int] | np.ndarray
 
 
 def column_positions(

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from covey._state import Record, Texts, Whole, names_array
-from covey.tables._categories import declared_gaps, table_without_gaps
+from covey.tables._categories import declared_gaps, without_gaps
 from covey.tables._encoders import NumberColumn
 from covey.tables._kinds import KINDS, as_frame, look
 from covey.tables._known_columns import as_read, check_has, kinds_of, table_for
@@ -86,7 +87,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.gaps = gaps
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Learn categories, text and medians.
 
         Parameters
@@ -115,7 +116,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         if len(table) < 2:
             raise ValueError("The table has 1 sample; nothing can be learned from one row.")
         if self.columns is None:
-            found = look(table_without_gaps(table, declared_gaps(self.gaps, table)))
+            declared = declared_gaps(self.gaps, table).items()
+            known = {
+                table.columns[k]: without_gaps(table.iloc[:, k], gaps) for k, gaps in declared
+            }
+            found = look(table.assign(**known) if known else table)
             kinds = {column.name: column.kind for column in found if not column.drop}
         elif isinstance(self.columns, Mapping):
             kinds = dict(self.columns)

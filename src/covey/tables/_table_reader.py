@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -20,7 +19,7 @@ from covey.tables._categories import (
     is_from_dtype,
     is_table_of_columns,
     plain_numbers,
-    table_without_gaps,
+    without_gaps,
 )
 from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn, Text
 from covey.tables._kinds import KINDS, as_kind, id_of, kind_of, listed
@@ -94,10 +93,8 @@ class TableReader:
                     values = as_series(values)
                 values = encoder.present(values)
                 made[:, feature_of == place] = numbers = encoder.numbers(values)
-                count, total, example = encoder.unread(values, numbers)
-                if count > encoder.most_unread * total:
-                    name = X.columns[place] if is_table_of_columns(X) else f"column {place}"
-                    warnings.warn(encoder.told(name, count, total, example), stacklevel=2)
+                name = X.columns[place] if is_table_of_columns(X) else f"column {place}"
+                encoder.warn(name, values, numbers)
         return made
 
 
@@ -115,11 +112,14 @@ def learn_reading(
     ``gaps`` are values that stand for gaps, by column.
     """
     declared = declared_gaps(gaps, X)
-    X = table_without_gaps(X, declared)
+
+    def column(place: int) -> Any:
+        return without_gaps(column_of(X, place), declared.get(place, ()))
+
     if isinstance(wanted, Mapping):
         kinds = _given_kinds(X, wanted)
     elif is_from_dtype(wanted):
-        kinds = _kinds_looked_at(X, keep) if is_table_of_columns(X) else {}
+        kinds = _kinds_looked_at(X, keep, column) if is_table_of_columns(X) else {}
     else:
         check_no_dates(X)
         names = [str(name) for name in X.columns] if is_table_of_columns(X) else None
@@ -130,7 +130,7 @@ def learn_reading(
     encoders: list[Encoder | None] = [
         NumberColumn()
         if is_plain[place] and kinds.get(place, "number") == "number"
-        else _learnt(X, place, kinds.get(place, "number"), has_target)
+        else _learnt(column(place), kinds.get(place, "number"), has_target)
         for place in range(X.shape[1])
     ]
     for place, words in declared.items():
@@ -139,10 +139,9 @@ def learn_reading(
     return None if all(one == NumberColumn() for one in encoders) else TableReader(tuple(encoders))
 
 
-def _learnt(X: Any, place: int, kind: str | None, has_target: bool) -> Encoder | None:
+def _learnt(values: Any, kind: str | None, has_target: bool) -> Encoder | None:
     if kind is None:
         return None
-    values = column_of(X, place)
     if kind == "category":
         return learn_encoder(values, kind)
     values = as_series(values)
@@ -177,11 +176,13 @@ def _given_kinds(X: Any, kinds: Mapping[Any, str]) -> dict[int, str | None]:
     return {place: kinds.get(name) for place, name in enumerate(names)}
 
 
-def _kinds_looked_at(X: Any, keep: Collection[int]) -> dict[int, str | None]:
+def _kinds_looked_at(
+    X: Any, keep: Collection[int], column: Callable[[int], Any]
+) -> dict[int, str | None]:
     """The kinds of columns that are no plain numbers; None of ids, which are left out."""
     kinds: dict[int, str | None] = {}
     for place, (dtype, is_plain) in enumerate(zip(X.dtypes, _are_plain(X), strict=True)):
-        name, values = str(X.columns[place]), column_of(X, place)
+        name, values = str(X.columns[place]), column(place)
         if is_plain:
             if str(dtype).lower().startswith(("complex", "sparse")):
                 continue
