@@ -253,6 +253,10 @@ default="from_dtype"
     bench-coverage``). Weights count by the number of equal ones that
     say as much.
 
+    Of a sparse X members see the columns alone, for neither ramps nor products of centered columns
+    are sparse. Where X has at most 100 columns, a warning says so: ``X.toarray()`` is another
+    flock, and often a better one.
+
     A gap (NaN, None) is filled with the median of its column, and where training rows have some, a
     further column marks them. Up to 20 categories are a column each; of more, a column has the
     log-odds of the class (each class, if there are more than two) in a row's category, drawn to

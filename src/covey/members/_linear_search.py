@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -35,6 +36,12 @@ from covey.members._prepared_fit import PreparedFit
 _FEW_ROWS = (350, 200)
 # A flock of more terms is not read: it may as well be averaged with those of the folds.
 _READ_BY_NOBODY = 150
+# A sparse table of so many columns is mostly sparse by accident.
+_FEW_COLUMNS = 100
+_SPARSE = (
+    "X is sparse, so members see its columns alone; of a dense X they see ramps and products. "
+    "If it fits into memory, fit X.toarray(): that is often predicted better."
+)
 # How often a long fit shows what it is at.
 _SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
@@ -98,6 +105,8 @@ class LinearSearch:
         if self._compares:
             n_repeats = repeats_of(self._effort, n_rows)
             folds = rung_folds(fit) if sizes else folds_of_fit(fit, n_repeats)
+        if hasattr(rows.X, "tocsr") and rows.n_features <= _FEW_COLUMNS:
+            warnings.warn(_SPARSE, UserWarning, stacklevel=2)
         narrow, kept = fit.narrowed()
         rungs = [
             narrow.rung(size, fit.seed, self._factor(n_first, unit * size), folds)
