@@ -24,12 +24,13 @@ from covey.tables._columns import ColumnNames
 class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     """A few groups of linear members on feature subsets of their own, found by a search.
 
-    Members are trained as in `SubsetEnsembleClassifier`, by Algorithm 1 of Gupta, Audhkhasi and
-    Narayanan, "Training ensemble of diverse classifiers on feature subsets". Equal weights would
-    keep an ensemble of linear members linear, so groups of members are refined together with a
-    gate: a learned function that gives each member a weight for each sample. Candidates differ
-    in size, penalty, pool and in what members and gate see: the features, ramps of them (which
-    bend), products of two.
+    The idea is that of Gupta, Audhkhasi and Narayanan, "Training ensemble of diverse classifiers
+    on feature subsets": an ensemble of linear members, each with boundaries and a feature subset
+    of its own. The method is another one. Equal weights would keep an ensemble of linear members
+    linear, so members are fitted together with a gate, a learned function that gives each member a
+    weight for each sample. Some steps of the paper's Algorithm 1 are only where groups of members
+    start. Candidates differ in size, penalty, pool and in what members and gate see: the features,
+    ramps of them (which bend), products of two.
 
     Each candidate is a path of subsets. Its members and its gate are fitted on all features;
     then the weakest pairs of member and feature leave, a feature with all of its ramps and
@@ -377,16 +378,15 @@ default="from_dtype"
 class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     r"""A few groups of linear regressors on feature subsets of their own, found by a search.
 
-    The regression sibling of `FlockClassifier`. Members are trained as in
-    `SubsetEnsembleRegressor`. The mean of linear members is linear again, so groups of members
-    are refined together with a gate, which gives each member a weight for each row:
-    :math:`f(x) = \sum_k g_k(x) f_k(x)` with :math:`g` a softmax of a linear function, by L-BFGS
-    on the mean loss and an L2 penalty. Candidates differ in size, penalty and in what members
-    and gate see: the features, ramps of them (which bend), products of two (of values clipped to
-    the range of the training rows, so that a row far outside is not predicted beyond all sense);
-    single members, which are ridge regressions if the loss is squared, are among them. Each
-    candidate is a path of subsets, and points of the paths are selected by the loss of held-out
-    rows and by how many terms they have, as for `FlockClassifier`.
+    The regression sibling of `FlockClassifier`. The mean of linear members is linear again, so
+    groups of members are fitted together with a gate, which gives each member a weight for each
+    row: :math:`f(x) = \sum_k g_k(x) f_k(x)` with :math:`g` a softmax of a linear function, by
+    L-BFGS on the mean loss and an L2 penalty. Candidates differ in size, penalty and in what
+    members and gate see: the features, ramps of them (which bend), products of two (of values
+    clipped to the range of the training rows, so that a row far outside is not predicted beyond
+    all sense); single members, which are ridge regressions if the loss is squared, are among them.
+    Each candidate is a path of subsets, and points of the paths are selected by the loss of
+    held-out rows and by how many terms they have, as for `FlockClassifier`.
 
     Take it first for numbers to predict that change smoothly with the features, and where the
     model shall be read. Steps and rules are better learnt by trees: ``members="mixed"`` has them,
