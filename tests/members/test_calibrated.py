@@ -66,7 +66,7 @@ def test_after_calibrate_sets_hold_the_class_as_often_as_the_level_says(level):
 def test_sets_of_a_search_hold_the_class_about_as_often_as_the_level_says(searched):
     X, y = classes(3_000, 99)
     shares = {level: covered(searched, searched.predict_set(X, level), y) for level in (0.8, 0.9)}
-    assert searched.score(X, y) < 0.78
+    assert searched.score(X, y) < 0.79
     assert all(level - 0.05 < within.mean() < level + 0.05 for level, within in shares.items())
 
 

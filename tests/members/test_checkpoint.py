@@ -28,7 +28,8 @@ def assert_same(one, other):
     assert_array_equal(one.support_, other.support_)
     assert_array_equal(one.n_iter_, other.n_iter_)
     assert_array_equal(one.predict_proba(WINE[0]), other.predict_proba(WINE[0]))
-    for past, other_past in zip(one.history_, other.history_, strict=True):
+    histories = (getattr(flock, "history_", []) for flock in (one, other))
+    for past, other_past in zip(*histories, strict=True):
         assert past.keys() == other_past.keys()
         for name in past:
             assert_array_equal(past[name], other_past[name])

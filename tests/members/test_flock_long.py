@@ -445,9 +445,9 @@ def test_what_a_fold_holds_out_teaches_it_nothing(table):
     starts = []
     init = CrossFit.__init__
 
-    def noted(self, stage, columns, trainer, plan, known, *how):
+    def noted(self, stage, columns, plan, known, *how):
         starts.append((len(stage.rung.folds), len(known)))
-        init(self, stage, columns, trainer, plan, known, *how)
+        init(self, stage, columns, plan, known, *how)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CrossFit, "__init__", noted)

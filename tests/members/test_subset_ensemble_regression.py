@@ -21,7 +21,6 @@ from covey import FlockRegressor, SubsetEnsembleRegressor
 from covey.fusers import Mean, Median, Predictions
 from covey.fusers._fixed import make_fuser
 from covey.inspection import ImportanceDisplay
-from covey.members import _linear_search
 from covey.members._held_out import held_out_rows
 from covey.members._member import LinearRegressionMember
 
@@ -76,8 +75,7 @@ def standardised_ridge(X, y, alpha):
 @pytest.mark.parametrize(
     "options", [{"effort": "fast"}, {"fuser": "mean", "flip_probability": 0}], ids=str
 )
-def test_one_member_without_flips_is_ridge(diabetes, options, monkeypatch):
-    monkeypatch.setattr(_linear_search, "_FLIP_PROBABILITY", 0.0)
+def test_one_member_without_flips_is_ridge(diabetes, options):
     X, y = diabetes
     flock = regressor(n_estimators=1, alpha=0.05, random_state=0, **options).fit(X, y)
     expected = standardised_ridge(X, y, 0.05).predict(X)

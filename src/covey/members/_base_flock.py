@@ -77,8 +77,8 @@ class _PartOf(Generic[Part]):
         raise AttributeError(f"{self._name} is a part of model_, which is replaced as a whole.")
 
 
-class _OfTable(_PartOf[Any]):
-    """A part of the model's table, which scikit-learn sets and deletes while a fit checks rows."""
+class _MaybeOf(_PartOf[Any]):
+    """A part that a model need not have; scikit-learn sets some while a fit checks rows."""
 
     def __get__(self, flock: Any, owner: type | None = None) -> Any:
         known = {} if flock is None else vars(flock)
@@ -110,8 +110,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         SetCalibration | IntervalCalibration, Where("_classifies", _SETS, _INTERVALS)
     ]
 
-    n_features_in_ = _OfTable("table.n_features_in_")
-    feature_names_in_ = _OfTable("table.feature_names_in_")
+    n_features_in_ = _MaybeOf("table.n_features_in_")
+    feature_names_in_ = _MaybeOf("table.feature_names_in_")
     preparation_, _seen_columns = _ThingOf("table.preparation"), _ThingOf("table.seen")
     classes_, y_range_ = _ArrayOf("target.classes"), _ArrayOf("target.range")
     y_center_, y_scale_ = _PartOf[float]("target.center"), _PartOf[float]("target.scale")
@@ -119,7 +119,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     n_estimators_, fuser_ = _PartOf[int]("n_members"), _ThingOf("fuser")
     member_coef_, member_intercept_ = _ArrayOf("coef"), _ArrayOf("intercept")
     support_, gate_support_ = _ArrayOf("support"), _ArrayOf("gate_support")
-    basis_, n_iter_, history_ = _ThingOf("basis"), _ArrayOf("n_iter"), _ThingOf("history")
+    basis_, n_iter_, history_ = _ThingOf("basis"), _ArrayOf("n_iter"), _MaybeOf("history")
     group_of_, group_weights_ = _ArrayOf("group_of"), _ArrayOf("group_weights")
     n_terms_, cv_results_ = _PartOf[int]("n_terms"), _ThingOf("candidates")
     weights_ = _ArrayOf("weights")

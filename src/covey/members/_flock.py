@@ -28,9 +28,10 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     on feature subsets": an ensemble of linear members, each with boundaries and a feature subset
     of its own. The method is another one. Equal weights would keep an ensemble of linear members
     linear, so members are fitted together with a gate, a learned function that gives each member a
-    weight for each sample. Some steps of the paper's Algorithm 1 are only where groups of members
-    start. Candidates differ in size, penalty, pool and in what members and gate see: the features,
-    ramps of them (which bend), products of two.
+    weight for each sample. Members begin with small random coefficients, and keep the features
+    that turn out strong: nothing is flipped by a coin, as Algorithm 1 of the paper does.
+    Candidates differ in size, penalty, pool and in what members and gate see: the features, ramps
+    of them (which bend), products of two.
 
     Each candidate is a path of subsets. Its members and its gate are fitted on all features;
     then the weakest pairs of member and feature leave, a feature with all of its ramps and
@@ -176,12 +177,7 @@ default="from_dtype"
         What became of gaps and categories: ``column_of`` is the feature of each column that
         members see, ``names(features)`` what they are called. None where there were none.
     n_iter_ : ndarray of shape (n_estimators_,)
-        Steps of Algorithm 1 of each member, the one that ended it included. (For a member that
-        is a group by itself: iterations of the optimizer.)
-    history_ : list of dict
-        For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` (in columns of
-        its basis) and ``accepted_flip`` at its start (entry 0) and after each step, before the
-        gate refined it. Empty for a member that is a group by itself.
+        Iterations of the optimizer for the group of each member.
     basis_ : Basis
         The columns that members see.
     group_of_ : ndarray of shape (n_estimators_,)
@@ -215,8 +211,8 @@ default="from_dtype"
         Of several kinds: the members that have a weight, and what it is. The linear members are
         one of them, "linear", a flock whose ``model_`` is theirs; the flock itself then has
         no ``member_coef_``, ``member_intercept_``, ``support_``, ``gate_support_``, ``n_terms_``,
-        ``mean_``, ``scale_``, ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and
-        ``history_``, and its ``cv_results_`` have ``member``, ``log_loss``, ``weight``,
+        ``mean_``, ``scale_``, ``basis_``, ``group_of_``, ``group_weights_`` and ``n_iter_``,
+        and its ``cv_results_`` have ``member``, ``log_loss``, ``weight``,
         ``seconds`` and, with ``scoring``, ``score``.
     importance_ : covey.inspection._importance.Importance
         What the flock loses where it does not know a feature: the rise of the log-loss, with its
@@ -438,11 +434,6 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     calibration_ : IntervalCalibration
         What intervals go by, of rows held out or given to `calibrate`: the ``error`` of each,
         what is true less what is predicted, and its ``weight``.
-    history_ : list of dict
-        For each member the ``weighted_loss``, ``objective`` (with the penalties),
-        ``subset_size`` and ``accepted_flip`` at its start (entry 0) and after each step:
-        before the gate refined it, for standardized y. Empty for a member that is a group by
-        itself.
     cv_results_ : dict of ndarrays
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, ``n_features``,
         ``n_terms``, ``n_rows``, their ``mean_loss`` on held-out rows (of standardized y), and the

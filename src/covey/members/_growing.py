@@ -259,7 +259,7 @@ class Growing:
             coef=coef,
             intercept=intercept - coef @ mean,
             support=support,
-            history=[member.history for member in members],
+            history=[vars(member.history).copy() if member.history else {} for member in members],
             n_iter=np.array([member.n_iter for member in members]),
             column_mean=mean,
             column_scale=scale,

@@ -23,7 +23,7 @@ from covey.members._prepared_fit import ColumnScale, PreparedFit
 
 # What a search found that a model keeps as it is, or in the units of y.
 _AS_FOUND = (
-    *("basis", "coef", "intercept", "support", "n_iter", "history", "shares"),
+    *("basis", "coef", "intercept", "support", "n_iter", "shares"),
     *("column_mean", "column_scale", "gate_intercept", "pools", "n_terms", "candidates"),
 )
 
@@ -41,7 +41,10 @@ class LinearModel(FlockModel):
     intercept: Annotated[np.ndarray, stored.Array("K C")]
     support: Annotated[np.ndarray, stored.Flags("K F")]
     n_iter: Annotated[np.ndarray, stored.Wholes("K", low=0)]
-    history: Annotated[list[dict[str, np.ndarray]], stored.ListOf(stored.Columns(), "K")]
+    #: How Algorithm 1 grew each member, if it did.
+    history: Annotated[
+        list[dict[str, np.ndarray]] | None, stored.OrNone(stored.ListOf(stored.Columns(), "K"))
+    ]
     column_mean: Annotated[np.ndarray, stored.Array("P")]
     column_scale: Annotated[np.ndarray, stored.Array("P", low=0)]
     shares: Annotated[np.ndarray, stored.Array("K", low=0)]  # the mean importance of each member
@@ -57,7 +60,7 @@ class LinearModel(FlockModel):
         coef: np.ndarray,
         intercept: np.ndarray,
         support: np.ndarray,
-        history: list,
+        history: list | None = None,
         **more: Any,
     ) -> Self:
         """Make a model of members (K, C, P), given for a standardized target."""
@@ -74,7 +77,7 @@ class LinearModel(FlockModel):
             coef=np.ascontiguousarray(coef),
             intercept=intercept,
             support=table.on_features(support),
-            history=[{} if past is None else vars(past).copy() for past in history],
+            history=history,
             means=None,
             **more,
         )

@@ -17,7 +17,6 @@ from sklearn.utils import Bunch
 
 from covey._blocks import finite_in_blocks
 from covey._callbacks import keeps_what_is_found
-from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.gating.gate import shrinkage
 from covey._core.quantiles import effective_weights
 from covey._core.search.assembly import OnFolds
@@ -46,16 +45,6 @@ _SPARSE = (
 _SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
 _N_ERRORS = 1.0
-# How Algorithm 1 gives a search its starts.
-_FLIP_PROBABILITY = 0.01
-_STARTS: dict[str, Any] = {
-    "learning_rate": "auto",
-    "patience": 10,
-    "max_iter": 300,
-    "init_scale": 0.1,
-    "acceptance": "greedy",
-    "temperature": 0.01,
-}
 
 
 @dataclass(frozen=True)
@@ -125,8 +114,6 @@ class LinearSearch:
         plan = SearchPlan(
             task,
             self._families(task, n_first),
-            growth=self._growth(),
-            flip_probability=_FLIP_PROBABILITY,
             seed=fit.seed,
             **self._limits(features),
             folds=[] if rungs else folds,
@@ -148,11 +135,6 @@ class LinearSearch:
         model = GatedModel.found(fit, found)
         model = replace(model, means=rows.mean_predictions(model))
         return model, None if found.on_folds is None else self._out_of_fold(found.on_folds)
-
-    def _growth(self) -> TrainingSettings:
-        if not self._fit.is_numeric:
-            return TrainingSettings(**_STARTS, tol=0.0)
-        return TrainingSettings(**_STARTS, tol=1e-4, loss=self._fit.target.loss)
 
     def _made_of(self, kept: np.ndarray) -> dict[str, np.ndarray]:
         """Return which of the columns that are kept count as a feature, and are multiplied."""

@@ -36,7 +36,6 @@ def group(rng, bases, family, sees):
         np.zeros((family.n_members, bases[family.gate].basis.n_columns)),
         np.zeros(family.n_members),
         7,
-        [] if family.n_members == 1 else [(step, None) for step in range(family.n_members)],
     )
 
 
@@ -54,7 +53,7 @@ def test_members_on_one_basis_predict_what_each_did_on_its_own(table):
     assert_array_equal(flock.sizes, [2, 1])
     assert_allclose(flock.weights, [0.75, 0.25])
     assert_allclose(flock.shares, [0.375, 0.375, 0.25])
-    assert_array_equal(flock.n_iter, [0, 1, 7])
+    assert_array_equal(flock.n_iter, [7, 7, 7])
     logits = np.einsum("np,kcp->knc", flock.basis.rows(X), flock.coef) + flock.intercept[:, None]
     expected = []
     for _, one in groups:

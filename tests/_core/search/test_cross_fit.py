@@ -10,14 +10,12 @@ from sklearn.linear_model import LogisticRegression
 
 import covey._core.gating.gate as gate
 import covey._core.search.cross_fit as cross_fit_module
-from covey._core.algorithm1.rows import TrainingSettings
-from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis, ScaledBasis
 from covey._core.gating.paths import FeatureColumns
 from covey._core.search.block import ClassTarget, SearchBlock
 from covey._core.search.cross_fit import CrossFit, Stage
 from covey._core.search.plan import CLASSIFICATION, Family, SearchPlan
-from covey._core.search.rows import GrowingRows, Rung, SearchInMemory
+from covey._core.search.rows import Rung, SearchInMemory
 
 
 @pytest.fixture
@@ -51,27 +49,9 @@ def cross_fit(
     block.standardize("features", ScaledBasis(Basis.plain(4), *nothing))
     block.set_folds(parts, n_restarts)
     rows = SearchInMemory([block])
-    n_runs = len(parts) + n_restarts
-
-    def trainer(name, columns):
-        settings = TrainingSettings("auto", 0.0, 10, 20, 0.1, "greedy", 0.01, True)
-        block.begin_growing(name, settings, columns)
-        n_columns = 4 if columns is None else len(columns)
-        return StackTrainer(
-            GrowingRows(rows, name, n_columns),
-            settings,
-            seed=1,
-            runs=range(n_runs),
-            flip_probability=np.full(n_runs, 0.1),
-            unit_of_feature=np.arange(n_columns),
-            usable=np.ones(n_columns, dtype=bool),
-        )
-
     how.setdefault("task", replace(CLASSIFICATION, toward_mean=0.0))
     plan = SearchPlan(
         families=[],
-        growth=None,
-        flip_probability=0.1,
         seed=1,
         most_features=4,
         most_terms=most_terms,
@@ -80,7 +60,6 @@ def cross_fit(
     return CrossFit(
         Stage(Rung.whole(rows, parts, 120, factor), n_restarts, max_iter, max_iter, sizes),
         {"features": FeatureColumns(Basis.plain(4), np.arange(4), np.ones(4, dtype=bool))},
-        trainer,
         plan,
         starts,
     )
@@ -139,7 +118,6 @@ def test_restarts_differ_and_keep_their_subsets(table):
         assert (
             group.theta[np.broadcast_to(~group.support[:, None], group.theta.shape)] == 0
         ).all()
-        assert len(group.grown) == 3
     again = cross_fit(table, n_restarts=2).fitted(Family("features", 3, (1e-2,)), 1e-2, [4])[4][1]
     assert np.array_equal(again.theta, second.theta)
 
@@ -230,10 +208,7 @@ def test_a_candidate_begins_where_it_ended_before(table):
     again = cross_fit(table, parts=one, max_iter=0, starts=before.ended, n_restarts=0)
     kept = held_out(again, family)[0]
     assert_allclose(kept, held_out(cross_fit(table, parts=one), family)[0], atol=1e-5)
-    # Members are not grown again, but how they were grown is known.
-    assert not again._starts
     group = again.ended[family.kind, 1e-2, 4]
-    assert len(group.grown) == 3
     assert_allclose(group.theta, before.ended[family.kind, 1e-2, 4].theta, atol=1e-6)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.moments import moments
 from covey._core.search import rows as rungs
 from covey._core.search import search as comparison
@@ -19,7 +18,6 @@ from covey._core.search.rows import Rung, SearchInMemory, rung_sizes, sampled_ru
 from covey._core.search.search import Search
 from tests._core.several import Several
 
-SETTINGS = TrainingSettings("auto", 0.0, 10, 300, 0.1, "greedy", 0.01, True)
 N = 600
 
 
@@ -61,7 +59,6 @@ def test_a_rung_fits_on_the_first_rows_and_holds_out_the_others(table):
     assert_array_equal(train, np.arange(sample.n_fitted))
     assert_array_equal(test, np.arange(sample.n_fitted, len(sample.rows)))
     assert rung.n_rows == sample.n_fitted
-    assert rung.growing.sum(SearchBlock.class_counts)[0].sum() == sample.n_fitted
     assert rung.rows.sum(SearchBlock.class_counts)[0].sum() == len(sample.rows)
 
 
@@ -71,8 +68,6 @@ def searched(table, rows, found_rungs, families, task=CLASSIFICATION, **how):
     plan = SearchPlan(
         task,
         families,
-        SETTINGS,
-        flip_probability=0.01,
         seed=0,
         most_features=X.shape[1],
         rungs=found_rungs,
@@ -118,7 +113,7 @@ def literal_loss(Z, y, weight, line):
 
 def test_the_search_is_the_one_that_is_written_out(table, monkeypatch):
     """Lines of three penalties, on rungs of 80 and 200 rows, then the best one on all."""
-    far = replace(CLASSIFICATION, rung_pace=Pace(300, 100, 0))
+    far = replace(CLASSIFICATION, rung_pace=Pace(300, 100))
     monkeypatch.setattr(comparison, "_MAX_ITER", 300)
     monkeypatch.setattr(comparison, "_MOST_PATHS", 2)
     # Only points with all features: paths are tested elsewhere.
@@ -215,7 +210,7 @@ def test_a_search_on_rungs_survives_the_loss_of_blocks(table):
 
 def test_a_rung_without_folds_takes_the_first_family(table):
     made = [rung_of(table, size)[0] for size in (80, 200)]
-    made = [replace(rung, rows=rung.growing, folds=[]) for rung in made]
+    made = [replace(rung, folds=[]) for rung in made]
     flock = searched(table, in_memory(table), made, FAMILIES[1:])
     assert_array_equal(flock.candidates["basis"], ["ramps"])
     assert np.isnan(flock.candidates["log_loss"]).all()
@@ -225,6 +220,6 @@ def test_a_rung_without_folds_takes_the_first_family(table):
 def test_all_rows_are_a_rung(table):
     rows = in_memory(table)
     whole = Rung.whole(rows, [], N)
-    assert whole.growing is rows
+    assert whole.rows is rows
     assert whole.factor == 1.0
     assert rungs._FEWEST < rungs._MOST

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 
-from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.search import search as search_module
@@ -28,11 +27,9 @@ from covey._core.search.search import Search
 from tests._core.several import Several
 
 LAYOUTS = [[150], [75, 75], [22] * 6 + [18], [3, 130, 17], [60, 0, 90]]
-SETTINGS = TrainingSettings("auto", 0.0, 10, 300, 0.1, "greedy", 0.01, True)
-VALUE_SETTINGS = TrainingSettings("auto", 1e-4, 10, 300, 0.1, "greedy", 0.01)
 CLASSES = np.arange(3)
 # So few iterations that rounding, which other processors do otherwise, has no time to grow.
-FEW = Pace(max_iter=15, path_iter=5, n_steps=30)
+FEW = Pace(max_iter=15, path_iter=5)
 OF_CLASSES, OF_VALUES = replace(CLASSIFICATION, pace=FEW), replace(REGRESSION, pace=FEW)
 
 
@@ -71,8 +68,6 @@ def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
     plan = SearchPlan(
         OF_CLASSES,
         families(OF_CLASSES, effort, 2, alpha, weight.sum()),
-        SETTINGS,
-        flip_probability=0.01,
         seed=0,
         most_features=4,
         folds=folds,
@@ -141,7 +136,7 @@ def test_a_search_survives_the_loss_of_blocks(table):
     whole = found(table, Several(*table, [40, 0, 110], 3), **how)
     losing = Several(*table, [40, 0, 110], 3, lambda method, number: draws.random() < 0.02)
     patched = found(table, losing, **how)
-    assert losing.n_lost > 20
+    assert losing.n_lost > 10
     assert_array_equal(whole.coef, patched.coef)
     assert_array_equal(whole.candidates["log_loss"], patched.candidates["log_loss"])
     # The calls that a lost block repeats do not grow with the steps that were taken.
@@ -169,8 +164,6 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
         plan = SearchPlan(
             OF_VALUES,
             families(OF_VALUES, "balanced", 2, None, 150),
-            replace(VALUE_SETTINGS, loss=loss),
-            flip_probability=0.01,
             seed=0,
             most_features=4,
             folds=folds_of_rows(rows, 3, np.zeros(1), seed=0, n_repeats=1),
@@ -187,5 +180,5 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
     selected = flock.candidates["weight"] > 0
     assert (flock.candidates["mean_loss"][selected] < loss.value(y).mean()).all()
     same(flock, cut)
-    assert rows.n_lost > 20
+    assert rows.n_lost > 10
     assert_array_equal(cut.coef, patched.coef)

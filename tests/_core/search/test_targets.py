@@ -49,8 +49,7 @@ def test_held_out_rows_are_predicted_without_them():
     fits = CrossFit(
         Stage(Rung.whole(SearchInMemory([block]), parts, 60), 1, 200, 20, [5]),
         {"features": FeatureColumns(Basis.plain(5), np.arange(5), np.ones(5, dtype=bool))},
-        None,
-        SearchPlan(REGRESSION, [], None, 0.0, 0, most_features=5, most_terms=100),
+        SearchPlan(REGRESSION, [], 0, most_features=5, most_terms=100),
     )
     fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))
     found, _, _ = block.held_out()

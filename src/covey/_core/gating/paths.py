@@ -38,7 +38,7 @@ class FeatureColumns:
         unit_of_feature[unit >= 0] = position
         self.n_columns = basis.n_columns
         self.n_units = len(named)
-        self._usable = usable
+        self.usable = usable
         self._first = unit_of_feature[basis.feature]
         paired = basis.partner >= 0
         self._second = np.where(paired, unit_of_feature[basis.partner], self._first)
@@ -78,7 +78,7 @@ class FeatureColumns:
     def columns(self, kept: BoolArray) -> BoolArray:
         """The columns (..., P) of units (..., U) that are kept, and of those that always are."""
         always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
-        return always[..., self._first] & always[..., self._second] & self._usable
+        return always[..., self._first] & always[..., self._second] & self.usable
 
     def most_columns(self, n_members: int, n_units: int) -> int:
         """How many columns members of this many units on average have at most, all together."""

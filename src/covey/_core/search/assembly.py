@@ -37,7 +37,6 @@ class FoundFlock:
     pools: list[Pool]
     weights: FloatArray  # (G,), the weight of each group; they sum to one
     n_iter: IntArray  # (K,)
-    history: list[Any]  # how each member was grown; None for a member alone
     candidates: dict[str, npt.NDArray[Any]]  # what was compared, its losses and weights
     on_folds: OnFolds | None = None  # the same groups as they were fitted on folds
 
@@ -143,8 +142,8 @@ def assembled(
         theta, bias = bases[gate].in_units_of_X(group.gate, group.gate_intercept)
         gate_coef.append(union.widened(theta, gate))
         gate_intercept.append(bias)
-    grown = [past for _, group in groups for past in group.grown or [(group.n_iter, None)]]
     sizes, pools = [len(part) for part in coef], [group.family.pool for _, group in groups]
+    n_iter = np.repeat([group.n_iter for _, group in groups], sizes)
     weights = np.array([weight for weight, _ in groups])
     weights = weights / weights.sum()
     gates, biases = np.concatenate(gate_coef), np.concatenate(gate_intercept)
@@ -185,7 +184,6 @@ def assembled(
         sizes=sizes,
         pools=pools,
         weights=weights,
-        n_iter=np.array([n_iter for n_iter, _ in grown])[kept],
-        history=[grown[member][1] for member in kept],
+        n_iter=n_iter[kept],
         candidates=candidates or {},
     )

@@ -428,22 +428,9 @@ class SearchBlock:
 
     # -- members ---------------------------------------------------------------------------
 
-    def begin_growing(
-        self,
-        name: str,
-        settings: TrainingSettings,
-        columns: IntArray | None = None,
-        by_contrasts: bool = False,
-    ) -> RowBlock:
-        """Prepare to grow members on columns of a basis, on every fold and on all rows.
-
-        With ``by_contrasts``, members of two classes take half of the products.
-        """
+    def begin_growing(self, name: str, settings: TrainingSettings) -> RowBlock:
+        """Prepare to grow members on a basis, on every fold and on all rows."""
         design = self._design(name, single=False)
-        if columns is not None:
-            design = design.only(columns)
-        if by_contrasts and self.n_classes == 2:
-            design = design.by_contrasts()
         truth = self.target.truth
         if isinstance(truth, np.ndarray):
             truth = self._on_device(truth)

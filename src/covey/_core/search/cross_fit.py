@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from covey._core.algorithm1.trainer import GrownMembers, StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts, contrast, of_two_classes, runs_at_once
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
 from covey._core.lbfgs import minimise
+from covey._core.random import Purpose, normals_of
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.plan import Candidate, Family, Group, Point, SearchPlan
 from covey._core.search.rows import Rung, SearchRows
@@ -118,69 +117,6 @@ class Contest:
         self._rows.broadcast(SearchBlock.keep_candidates, self._numbers)
 
 
-# -- where candidates start -----------------------------------------------------------------------
-
-
-class Starts:
-    """Members that Algorithm 1 grew on the features, for all runs at once; `add` takes more.
-
-    The runs are the folds and then the restarts on all rows. A larger group starts from the
-    members of a smaller one and some more, so that each member is grown once. All bases begin
-    with the features, so that groups on any of them can start from the same members: their ramps
-    and products have the coefficient 0 at first. The members were grown on some columns (None:
-    all) of the ``features``.
-    """
-
-    def __init__(
-        self, trainer: StackTrainer, columns: IntArray | None, features: FeatureColumns
-    ) -> None:
-        self.trainer = trainer
-        self._columns, self._features = columns, features
-        self._theta: list[FloatArray] = []
-        self._intercept: list[FloatArray] = []
-        self._units: list[BoolArray] = []
-        self._grown: list[list[tuple[int, Any]]] = []
-
-    def __len__(self) -> int:
-        return len(self._theta)
-
-    def add(self, grown: GrownMembers) -> None:
-        """Keep one more member of all runs."""
-        theta, support = to_host(grown.theta), grown.support
-        if self._columns is not None:
-            theta, support = (
-                widened(values, self._columns, self._features.n_columns)
-                for values in (theta, support)
-            )
-        self._theta.append(theta)
-        self._intercept.append(to_host(grown.intercept))
-        self._units.append(self._features.units(support))
-        self._grown.append(
-            [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
-        )
-
-    def of(
-        self, n_members: int, runs: IntArray, basis: FeatureColumns
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs.
-
-        They are those of members on the columns of a basis.
-        """
-        theta = np.stack([part[:, runs] for part in self._theta[:n_members]])
-        intercept = np.stack([part[:, runs] for part in self._intercept[:n_members]])
-        units = np.stack([part[runs] for part in self._units[:n_members]], axis=1)
-        first = np.arange(self._features.n_columns)
-        return (
-            widened(theta.transpose(2, 0, 1, 3), first, basis.n_columns),
-            intercept.transpose(2, 0, 1),
-            basis.columns(units),
-        )
-
-    def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
-        """Return how the members of one run were grown."""
-        return [grown[run] for grown in self._grown[:n_members]]
-
-
 def widened(values: Array, columns: IntArray, n_columns: int) -> Array:
     """Values (..., p) of some columns, among all of them; zero elsewhere."""
     wide = np.zeros((*values.shape[:-1], n_columns), dtype=values.dtype)
@@ -208,6 +144,8 @@ _LEFT_OUT = 1 << 17
 _MOST_COPIED = 0.75
 #: `Parts` as arrays of NumPy.
 HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+# How far from zero the coefficients of groups start: members that are alike stay so.
+_SCALE = 0.1
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
 _NEVER = -1e3
 
@@ -243,17 +181,14 @@ class _Fit:
 class CrossFit:
     """Fits families of candidates, on folds and on all rows, along paths of subsets.
 
-    The bases of the rows, with ``columns`` by name, are standardized. ``trainer(basis, columns)``
-    gives what grows members on some columns (None: all) for runs on the folds, and then on all
-    rows. Where candidates were fitted on fewer rows before, ``starts`` are the groups that these
-    ended with.
+    The bases of the rows, with ``columns`` by name, are standardized. Where candidates were fitted
+    on fewer rows before, ``starts`` are the groups that these ended with.
     """
 
     def __init__(
         self,
         stage: Stage,
         columns: dict[str, FeatureColumns],
-        trainer: Callable[[str, IntArray | None], StackTrainer],
         plan: SearchPlan,
         starts: Mapping[Point, Group] | None = None,
         on_iteration: Callable[[], None] | None = None,
@@ -261,10 +196,8 @@ class CrossFit:
         self._rows = rows = stage.rung.rows
         self._stage, self._plan, self._n_parts = stage, plan, len(stage.rung.folds)
         self._columns = columns
-        self._trainer = trainer
         self._on_iteration = on_iteration
         self._ended_before = {} if starts is None else starts
-        self._starts: dict[str, Starts] = {}
         self._screens: dict[str, BoolArray] = {}
         # Members lose features gradually, but not all points on the way are within the limit.
         most_units = columns["features"].units_within(plan.most_features)
@@ -312,7 +245,7 @@ class CrossFit:
             for position, (of_run, run) in enumerate(ended):
                 point = family.kind, of_run, fit.size
                 if run == 0 and not self._stage.n_restarts:
-                    self.ended[point] = self._group(family, of_run, fit, position, run)
+                    self.ended[point] = self._group(family, of_run, fit, position)
                     if n_parts == 1:
                         continue
                 if self._plan.keeps_folds:
@@ -321,20 +254,14 @@ class CrossFit:
         compared = {(one.family.kind, one.alpha, one.size) for one in self.candidates}
         self._kept = {point: kept for point, kept in self._kept.items() if point in compared}
 
-    def _group(self, family: Family, alpha: float, fit: _Fit, position: int, run: int) -> Group:
-        """One of the runs, with what is known of how its members were grown, here or before."""
+    def _group(self, family: Family, alpha: float, fit: _Fit, position: int) -> Group:
+        """One of the runs."""
         # A copy of this run alone: a view would keep the parts of all runs.
         theta, intercept, gate, gate_intercept = (
             np.array(to_host(part)[position]) for part in fit.parts
         )
-        before = self._ended_before.get((family.kind, alpha, self._path_of(family)[0]))
-        grown: list[tuple[int, Any]] = []
-        if before is not None:
-            grown = before.grown
-        elif family.n_members > 1:
-            grown = self._starts[self._grown_for(family)].history(family.n_members, run)
         n_iter, support = int(fit.n_iter[position]), fit.support[position]
-        return Group(family, alpha, theta, intercept, support, gate, gate_intercept, n_iter, grown)
+        return Group(family, alpha, theta, intercept, support, gate, gate_intercept, n_iter)
 
     def on_folds(self, point: Point) -> list[Group]:
         """Return where a candidate ended on every fold, if that is kept."""
@@ -342,7 +269,7 @@ class CrossFit:
             return [self.ended[point]]
         _, alpha, _ = point
         return [
-            self._group(family, alpha, fit, position, run)
+            self._group(family, alpha, fit, position)
             for family, fit, position, run in self._kept[point]
         ]
 
@@ -363,18 +290,11 @@ class CrossFit:
         alphas = np.full(len(restarts), float(alpha))
         groups: dict[int, list[Group]] = {size: [] for size in sizes}
         for fit in self._fits(family, restarts, alphas, sizes, folds=False, single=False):
-            for position, run in enumerate((self._n_parts + fit.chunk).tolist()):
-                group = self._group(family, alpha, fit, position, run)
+            for position in range(len(fit.chunk)):
+                group = self._group(family, alpha, fit, position)
                 groups[fit.size].append(group)
                 self.ended[family.kind, alpha, fit.size] = group
         return groups
-
-    def _grown_for(self, family: Family) -> str:
-        """Whose starts a family shares: all have the same ones, but on wide tables.
-
-        There members are grown on those features that are strongest on the basis of the family.
-        """
-        return "features" if self._path_of(family)[0] == self._stage.sizes[0] else family.basis
 
     def continued(
         self, points: Sequence[Point], columns: IntArray, gate_columns: IntArray, *, single: bool
@@ -599,23 +519,17 @@ class CrossFit:
             theta = np.zeros((len(runs), 1, self._rows.n_classes, n_columns))
             support = np.ones((len(runs), 1, n_columns), dtype=bool)
             return (theta, theta[..., 0], gate, gate[..., 0]), support
-        screened = None
+        # All bases begin with the features; ramps and products have no coefficients at first.
+        usable, n_outputs = self._columns["features"].usable, self._rows.n_classes
+        at = usable, self._plan.seed, Purpose.START
+        members = range(family.n_members)
+        drawn = [[normals_of(*at, run, k, n_outputs) for k in members] for run in runs.tolist()]
+        theta = widened(_SCALE * np.array(drawn), np.arange(len(usable)), n_columns)
+        support = np.tile(self._columns[family.basis].usable, (*gate.shape[:2], 1))
         if size < self._stage.sizes[0]:
-            screened = self._screened(family, size)
-        features, grown_for = self._columns["features"], self._grown_for(family)
-        if grown_for not in self._starts:
-            some = None
-            if screened is not None:
-                some = np.flatnonzero(screened[:, : features.n_columns].any(axis=0))
-            self._starts[grown_for] = Starts(self._trainer("features", some), some, features)
-        starts = self._starts[grown_for]
-        while len(starts) < family.n_members:
-            starts.add(starts.trainer.grow())
-        theta, intercept, support = starts.of(family.n_members, runs, self._columns[family.basis])
-        if screened is not None:
-            support = support & screened[runs][:, None]
+            support = support & self._screened(family, size)[runs][:, None]
             theta = theta * support[:, :, None]
-        return (theta, intercept, gate, gate[..., 0]), support
+        return (theta, np.zeros(theta.shape[:3]), gate, gate[..., 0]), support
 
     def _screened(self, family: Family, size: int) -> BoolArray:
         """The columns (R, P) of the strongest units of a member alone, in every run.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from covey._core.algorithm1.rows import TrainingSettings
 from covey._core.arrays import BoolArray, FloatArray
 from covey._core.gating.gate import Pool, shrinkage
 from covey._core.journal import Journal
@@ -65,7 +64,6 @@ class Pace:
 
     max_iter: int  # iterations at the first point of a path
     path_iter: int  # and at each later one, which starts from the point before it
-    n_steps: int  # of Algorithm 1, which gives groups their starts
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,9 @@ class Task:
     n_ramps: int = 6  # of each feature
     toward_mean: float = 0.0  # see `covey._core.gating.gate.GatedObjective`
     # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
-    pace: Pace = Pace(max_iter=50, path_iter=12, n_steps=30)
+    pace: Pace = Pace(max_iter=50, path_iter=12)
     # On rungs: what wins there is fitted again, on more rows.
-    rung_pace: Pace = Pace(max_iter=30, path_iter=8, n_steps=0)
+    rung_pace: Pace = Pace(max_iter=30, path_iter=8)
     few: Task | None = None  # what is searched for where few rows tell little: see `of_size`
 
 
@@ -127,7 +125,7 @@ CLASSIFICATION = replace(
     few=replace(
         CLASSIFICATION,
         balanced=(Gated("features", "richest", (1,)), *CLASSIFICATION.balanced[1:]),
-        pace=Pace(max_iter=16, path_iter=6, n_steps=10),
+        pace=Pace(max_iter=16, path_iter=6),
     ),
 )
 
@@ -154,8 +152,8 @@ REGRESSION = Task(
         Gated("products", "richest", (4, 5)),
     ),
     n_ramps=8,
-    pace=Pace(max_iter=150, path_iter=12, n_steps=30),
-    rung_pace=Pace(max_iter=60, path_iter=12, n_steps=0),
+    pace=Pace(max_iter=150, path_iter=12),
+    rung_pace=Pace(max_iter=60, path_iter=12),
 )
 
 
@@ -234,8 +232,6 @@ class Group:
     gate: FloatArray  # (K, G), coefficients of what the gate sees
     gate_intercept: FloatArray  # (K,)
     n_iter: int  # of the optimizer
-    #: Steps and history of each member; empty for a member alone.
-    grown: list[tuple[int, Any]] = field(default_factory=list)
 
 
 #: The kind of a family, a penalty, and how many units of features each member keeps.
@@ -264,13 +260,12 @@ class SearchPlan:
     their own: candidates are compared on some of its rows, what can still win on more of them, and
     only what is selected is fitted on all.
 
-    ``growth`` is how the members that a search starts from are grown; a journal keeps the steps,
-    to continue from after an interruption. With ``single``, folds are fitted in single precision.
-    That is twice as fast, but what rounding does then depends on how rows lie in blocks, and may
-    decide between candidates that are nearly equal. ``n_errors`` is how many standard errors more
-    loss fewer terms are worth. With ``keeps_folds``, the flock knows what is selected as it was
-    fitted on each fold, too, and is the average of these and the one of all rows if that one has
-    more than ``averaged_beyond`` terms.
+    A journal keeps the steps, to continue from after an interruption. With ``single``, folds are
+    fitted in single precision. That is twice as fast, but what rounding does then depends on how
+    rows lie in blocks, and may decide between candidates that are nearly equal. ``n_errors`` is
+    how many standard errors more loss fewer terms are worth. With ``keeps_folds``, the flock knows
+    what is selected as it was fitted on each fold, too, and is the average of these and the one of
+    all rows if that one has more than ``averaged_beyond`` terms.
 
     ``most_features`` of a member, ``most_terms`` and ``most_members`` of all are what a person is
     willing to read. A term is one column in one member, or in the gate of one group.
@@ -278,8 +273,6 @@ class SearchPlan:
 
     task: Task
     families: Sequence[Family]
-    growth: TrainingSettings
-    flip_probability: float
     seed: int
     most_features: int
     folds: FoldAssignment | Folds = ()

@@ -41,11 +41,9 @@ class SearchRows(Blocks[SearchBlock]):
     is_sparse: bool
     restricts = False
 
-    def growing(
-        self, name: str, n_columns: int, settings: TrainingSettings, *how: Any
-    ) -> Blocks[RowBlock]:
+    def growing(self, name: str, n_columns: int, settings: TrainingSettings) -> Blocks[RowBlock]:
         """The rows on which members are grown on a basis: see `SearchBlock.begin_growing`."""
-        self.broadcast(SearchBlock.begin_growing, name, settings, *how)
+        self.broadcast(SearchBlock.begin_growing, name, settings)
         return GrowingRows(self, name, n_columns)
 
 
@@ -55,13 +53,6 @@ class SearchInMemory(MemoryBlocks[SearchBlock], SearchRows):
     def __init__(self, blocks: Sequence[SearchBlock]) -> None:
         super().__init__(blocks, side_by_side=True)
         self.restricts, self.is_sparse = blocks[0].beside is None, blocks[0].is_sparse
-
-    def growing(
-        self, name: str, n_columns: int, settings: TrainingSettings, *how: Any
-    ) -> Blocks[RowBlock]:
-        """See `SearchRows`; these blocks are called without a detour."""
-        growing = [block.begin_growing(name, settings, *how) for block in self.blocks]
-        return MemoryBlocks(growing, side_by_side=True)
 
 
 def in_blocks(
@@ -127,13 +118,12 @@ class Rung:
     """Some rows of a long table, or all of them, and the folds by which candidates are compared.
 
     ``n_rows`` is how many there are to fit on; penalties, which are given for those of the first
-    rung, are multiplied with ``factor``. Members are grown on ``growing``.
+    rung, are multiplied with ``factor``.
     """
 
     rows: SearchRows
     folds: FoldAssignment | Folds
     n_rows: int
-    growing: SearchRows
     factor: float = 1.0
     #: The numbers of its rows in the table, where they are known, and how much each counts.
     sample: tuple[IntArray, FloatArray] | None = None
@@ -143,7 +133,7 @@ class Rung:
         cls, rows: SearchRows, folds: FoldAssignment | Folds, n_rows: int, factor: float = 1.0
     ) -> Rung:
         """All rows."""
-        return cls(rows, folds, n_rows, rows, factor)
+        return cls(rows, folds, n_rows, factor)
 
 
 def rung_sizes(n_rows: int) -> list[int]:
@@ -178,4 +168,4 @@ def sampled_rung(
         folds = [(np.arange(n_fitted), np.arange(n_fitted, n_rows))]
     blocks: Sequence[SearchBlock] = [*fitted, *held_out]
     sample = None if numbers is None else (numbers, weight)
-    return Rung(SearchInMemory(blocks), folds, n_fitted, SearchInMemory(fitted), factor, sample)
+    return Rung(SearchInMemory(blocks), folds, n_fitted, factor, sample)

@@ -13,13 +13,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import ScaledBasis
 from covey._core.gating.gate import Groups
@@ -157,8 +155,6 @@ class Search:
         self._features = features
         self.plan, self._rungs = plan, plan.rungs
         rungs = plan.rungs
-        n_steps = min(plan.growth.max_iter, plan.task.pace.n_steps)
-        self._growth = replace(plan.growth, max_iter=n_steps)
         for table in (rows, *(rung.rows for rung in rungs)):
             table.broadcast(SearchBlock.set_weight_unit, table.max(SearchBlock.largest_weight))
         # The last rung has rows enough to know where ramps begin and end. It compares what was
@@ -262,10 +258,9 @@ class Search:
         sizes = path_sizes(features.n_units, most_units, plan.most_terms)
         max_iter = pace.max_iter if n_parts else _MAX_ITER
         stage = Stage(rung, n_restarts, max_iter, pace.path_iter, sizes)
-        trainer = partial(self._trainer, rung.growing, n_parts + n_restarts)
         # What one fold fits on, others hold out: each begins anew.
         known = starts if n_parts <= 1 else {}
-        return CrossFit(stage, self._columns, trainer, plan, known, watch.on_iteration)
+        return CrossFit(stage, self._columns, plan, known, watch.on_iteration)
 
     def _continued(
         self,
@@ -376,27 +371,6 @@ class Search:
                 groups += [(points[size] / n_restarts, group) for group in found]
         groups.sort(key=lambda pair: -pair[0])
         return groups
-
-    def _trainer(
-        self, rows: SearchRows, n_runs: int, name: str, columns: IntArray | None
-    ) -> StackTrainer:
-        """What grows members on columns of a basis, for runs on the folds and on all rows."""
-        scaled = self._bases[name]
-        by_contrasts = is_on_host(rows.like)
-        which = np.arange(scaled.basis.n_columns) if columns is None else columns
-        growth = self._growth
-        return StackTrainer(
-            rows.growing(name, len(which), growth, columns, by_contrasts),
-            growth,
-            seed=self.plan.seed,
-            runs=list(range(n_runs)),
-            flip_probability=np.full(n_runs, self.plan.flip_probability),
-            unit_of_feature=scaled.units(self._features.unit)[which],
-            usable=scaled.usable[which],
-            journal=self.plan.journal,
-            # What a flock is must not depend on how many constant columns there are.
-            draws_all=False,
-        )
 
     def _importance(self, groups: Groups) -> FloatArray:
         """The mean importance of each member over the rows, (K,)."""
