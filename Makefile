@@ -161,7 +161,8 @@ bench-coverage: $(VENV)/.bench
 
 # Numbers instead of classes, against ridge regression and a forest.
 bench-regression: $(VENV)/.bench
-	$(ONE_THREAD) $(BIN)/python benchmarks/regression/run.py
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.regression.run
+	$(BIN)/python -m benchmarks.regression.report
 
 # A tenth of the labels: co-training and co-EM against the labelled rows alone.
 bench-multiview: $(VENV)/.bench

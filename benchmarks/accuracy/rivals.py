@@ -111,15 +111,18 @@ def lightgbm(seed):
     return LGBMClassifier(random_state=seed, verbosity=-1, n_jobs=1)
 
 
-class TimedSearch(ClassifierMixin, BaseEstimator):
+class TimedSearch(BaseEstimator):
     """A random search by three folds that starts no candidate after so many seconds.
 
     A search that was cut short compares its best with the estimator as it is. Seconds are the
     processor's, not the clock's, so that a busy machine takes no candidate away.
     """
 
-    def __init__(self, estimator, space, n_iter=15, seconds=10, random_state=None):
+    def __init__(
+        self, estimator, space, n_iter=15, seconds=10, scoring="neg_log_loss", random_state=None
+    ):
         self.estimator = estimator
+        self.scoring = scoring
         self.space = space
         self.n_iter = n_iter
         self.seconds = seconds
@@ -132,12 +135,11 @@ class TimedSearch(ClassifierMixin, BaseEstimator):
             if time.process_time() - started > self.seconds:
                 values = {}
             model = clone(self.estimator).set_params(**values)
-            score = cross_val_score(model, X, y, cv=3, scoring="neg_log_loss").mean()
+            score = cross_val_score(model, X, y, cv=3, scoring=self.scoring).mean()
             tried.append((score, model))
             if not values:
                 break
         self.best_estimator_ = max(tried, key=itemgetter(0))[1].fit(X, y)
-        self.classes_ = self.best_estimator_.classes_
         return self
 
     def predict(self, X):
@@ -147,15 +149,18 @@ class TimedSearch(ClassifierMixin, BaseEstimator):
         return self.best_estimator_.predict_proba(X)
 
 
+# What boosting is tuned over.
+BOOSTED = {
+    "learning_rate": loguniform(0.01, 0.3),
+    "n_estimators": randint(50, 400),
+    "num_leaves": randint(4, 64),
+    "min_child_samples": randint(2, 40),
+    "reg_lambda": loguniform(1e-3, 10),
+}
+
+
 def tuned_lightgbm(seed):
-    space = {
-        "learning_rate": loguniform(0.01, 0.3),
-        "n_estimators": randint(50, 400),
-        "num_leaves": randint(4, 64),
-        "min_child_samples": randint(2, 40),
-        "reg_lambda": loguniform(1e-3, 10),
-    }
-    return TimedSearch(lightgbm(seed), space, random_state=seed)
+    return TimedSearch(lightgbm(seed), BOOSTED, random_state=seed)
 
 
 def catboost(seed):
@@ -166,7 +171,7 @@ def catboost(seed):
     )
 
 
-class ExplainableBoosting(ClassifierMixin, BaseEstimator):
+def explainable(kind, n_features, seed):
     """Explainable boosting that ends in seconds where its defaults take minutes.
 
     4 bags instead of 14, a rate of 0.04 instead of 0.015, stopped after 30 rounds without gain
@@ -174,6 +179,23 @@ class ExplainableBoosting(ClassifierMixin, BaseEstimator):
     and half as many pairs as features instead of three times as many. Above 100 features there are
     no pairs: to rank them all takes minutes.
     """
+    return kind(
+        outer_bags=4,
+        learning_rate=0.04,
+        early_stopping_rounds=30,
+        max_rounds=1000,
+        smoothing_rounds=30,
+        interaction_smoothing_rounds=10,
+        max_bins=256,
+        max_interaction_bins=16,
+        interactions=n_features // 2 if n_features <= 100 else 0,
+        n_jobs=1,
+        random_state=seed,
+    )
+
+
+class ExplainableBoosting(ClassifierMixin, BaseEstimator):
+    """Explainable boosting; see `explainable`."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -181,19 +203,8 @@ class ExplainableBoosting(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         from interpret.glassbox import ExplainableBoostingClassifier
 
-        self.model_ = ExplainableBoostingClassifier(
-            outer_bags=4,
-            learning_rate=0.04,
-            early_stopping_rounds=30,
-            max_rounds=1000,
-            smoothing_rounds=30,
-            interaction_smoothing_rounds=10,
-            max_bins=256,
-            max_interaction_bins=16,
-            interactions=X.shape[1] // 2 if X.shape[1] <= 100 else 0,
-            n_jobs=1,
-            random_state=self.random_state,
-        ).fit(X, y)
+        model = explainable(ExplainableBoostingClassifier, X.shape[1], self.random_state)
+        self.model_ = model.fit(X, y)
         self.classes_ = self.model_.classes_
         return self
 

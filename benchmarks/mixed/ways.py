@@ -36,8 +36,8 @@ class _Everyone(Library):
 class _FindingEveryone(Searching):
     """Finds the members of a mixed flock, and leaves none out."""
 
-    def _library(self, rows, held_out):
-        library = super()._library(rows, held_out)
+    def _library(self, fit, held_out):
+        library = super()._library(fit, held_out)
         library.__class__ = _Everyone
         return library
 

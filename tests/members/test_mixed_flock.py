@@ -376,6 +376,7 @@ def test_members_of_any_name_and_frozen_ones(noisy):
     model = flock([("self", GaussianNB()), ("items", frozen)], scoring="accuracy").fit(X, y)
     assert set(model.named_estimators_) <= {"self", "items"}
     assert model.predict(X).shape == y.shape
+    assert list(flock([("self", GaussianNB())]).fit(X, y).named_estimators_) == ["self"]
 
 
 def test_a_time_limit_ends_the_search_with_the_best_so_far(noisy):

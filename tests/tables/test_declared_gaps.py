@@ -129,6 +129,23 @@ def test_a_graph_takes_them_for_gaps(dtype):
     np.testing.assert_allclose(found, flock.predict_proba(coded), atol=1e-5)
 
 
+def test_blocks_and_graphs_of_arrays_take_them_too():
+    da = pytest.importorskip("dask.array")
+    coded, _, y = two_tables()
+    coded = coded[["age", "size"]].to_numpy()
+    flock = FlockClassifier(effort="fast", gaps={0: [96, 98]}, random_state=0).fit(coded, y)
+    wanted = flock.predict_proba(coded)
+    blocks = flock.predict_proba(da.from_array(coded, chunks=(40, 2)))
+    assert np.array_equal(blocks.compute(), wanted)
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from covey.onnx import to_onnx
+
+    graph = to_onnx(flock, dtype="float64").SerializeToString()
+    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(["probabilities"], {"X": coded})[0], wanted, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("gaps", "said"),
     [

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey import FlockClassifier, load, save
+from covey import FlockClassifier, evaluate, load, save
+from covey.tables import TablePreparation
 
 ROWS = 100
 
@@ -59,6 +60,18 @@ def test_a_column_that_is_written_otherwise_is_warned_of_once_a_call(flock, colu
         f"100 of 100 values of {column} are strange to the model ({X[column].iloc[0]!r}; at the "
         f"fit {seen}) and count as not known."
     )
+
+
+def test_numbers_that_are_written_otherwise_are_warned_of_before_they_are_floats(flock):
+    X = table()
+    X["mass"] = X["mass"].str.replace(",", ".")
+    for read in (lambda: evaluate(flock, X, X["size"] > 0), lambda: flock.contributions(X[:9])):
+        with pytest.warns(UserWarning, match="values of mass are strange") as noticed:
+            read()
+        assert len(noticed) == 1
+    preparation = TablePreparation().fit(table())
+    with pytest.warns(UserWarning, match="values of mass are strange"):
+        preparation.transform(X)
 
 
 def test_a_few_values_that_cannot_be_read_are_no_news(flock):

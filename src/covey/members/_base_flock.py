@@ -312,7 +312,9 @@ class Flock(CallbackSupportMixin, Ensemble):
         """The members of several kinds by name."""
         if not isinstance(getattr(self, "model_", None), MixedModel):
             raise AttributeError(f"This {type(self).__name__} has no named_estimators_.")
-        return Bunch(**dict(zip(self.model_.names(), self.estimators_, strict=True)))
+        found = Bunch()  # which takes no argument of the name self
+        found.update(zip(self.model_.names(), self.estimators_, strict=True))
+        return found
 
     def _around(self, model: LinearModel) -> Self:
         """Return a flock of linear members alone, which predicts by this model."""

@@ -24,12 +24,13 @@ from covey.tables._columns import ColumnNames
 class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     """A few groups of linear members on feature subsets of their own, found by a search.
 
-    Members are trained as in `SubsetEnsembleClassifier`, by Algorithm 1 of Gupta, Audhkhasi and
-    Narayanan, "Training ensemble of diverse classifiers on feature subsets". Equal weights would
-    keep an ensemble of linear members linear, so groups of members are refined together with a
-    gate: a learned function that gives each member a weight for each sample. Candidates differ
-    in size, penalty, pool and in what members and gate see: the features, ramps of them (which
-    bend), products of two.
+    The idea is that of Gupta, Audhkhasi and Narayanan, "Training ensemble of diverse classifiers
+    on feature subsets": an ensemble of linear members, each with boundaries and a feature subset
+    of its own. The method is another one. Equal weights would keep an ensemble of linear members
+    linear, so members are fitted together with a gate, a learned function that gives each member a
+    weight for each sample. Some steps of the paper's Algorithm 1 are only where groups of members
+    start. Candidates differ in size, penalty, pool and in what members and gate see: the features,
+    ramps of them (which bend), products of two.
 
     Each candidate is a path of subsets. Its members and its gate are fitted on all features;
     then the weakest pairs of member and feature leave, a feature with all of its ramps and
@@ -92,6 +93,12 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         The most members that the flock may have, in all groups together.
     max_terms : int or None, default=None
         The most terms that the flock may have, in all members and gates together.
+    averaged : "auto" or bool, default="auto"
+        Whether the flock is the average of what is selected as it was fitted to all rows and to
+        each fold (five at most): as a rule nearer to the truth, with six times as many members to
+        read. "auto": where it has more than 150 terms, which nobody reads, and none of the three
+        limits is given. Not with ``effort="fast"``, for more than 5,000 rows or for Dask
+        collections, of which no flocks of folds are kept.
     alpha : float or None, default=None
         The L2 penalty, against the mean log-likelihood of a row, for standardized features.
         None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds decide.
@@ -247,6 +254,10 @@ default="from_dtype"
     bench-coverage``). Weights count by the number of equal ones that
     say as much.
 
+    Of a sparse X members see the columns alone, for neither ramps nor products of centered columns
+    are sparse. Where X has at most 100 columns, a warning says so: ``X.toarray()`` is another
+    flock, and often a better one.
+
     A gap (NaN, None) is filled with the median of its column, and where training rows have some, a
     further column marks them. Up to 20 categories are a column each; of more, a column has the
     log-odds of the class (each class, if there are more than two) in a row's category, drawn to
@@ -316,6 +327,7 @@ default="from_dtype"
         max_features: float | None = None,
         max_members: int | None = None,
         max_terms: int | None = None,
+        averaged: bool | str = "auto",
         alpha: float | None = None,
         cv: Any = 5,
         feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
@@ -366,16 +378,15 @@ default="from_dtype"
 class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     r"""A few groups of linear regressors on feature subsets of their own, found by a search.
 
-    The regression sibling of `FlockClassifier`. Members are trained as in
-    `SubsetEnsembleRegressor`. The mean of linear members is linear again, so groups of members
-    are refined together with a gate, which gives each member a weight for each row:
-    :math:`f(x) = \sum_k g_k(x) f_k(x)` with :math:`g` a softmax of a linear function, by L-BFGS
-    on the mean loss and an L2 penalty. Candidates differ in size, penalty and in what members
-    and gate see: the features, ramps of them (which bend), products of two (of values clipped to
-    the range of the training rows, so that a row far outside is not predicted beyond all sense);
-    single members, which are ridge regressions if the loss is squared, are among them. Each
-    candidate is a path of subsets, and points of the paths are selected by the loss of held-out
-    rows and by how many terms they have, as for `FlockClassifier`.
+    The regression sibling of `FlockClassifier`. The mean of linear members is linear again, so
+    groups of members are fitted together with a gate, which gives each member a weight for each
+    row: :math:`f(x) = \sum_k g_k(x) f_k(x)` with :math:`g` a softmax of a linear function, by
+    L-BFGS on the mean loss and an L2 penalty. Candidates differ in size, penalty and in what
+    members and gate see: the features, ramps of them (which bend), products of two (of values
+    clipped to the range of the training rows, so that a row far outside is not predicted beyond
+    all sense); single members, which are ridge regressions if the loss is squared, are among them.
+    Each candidate is a path of subsets, and points of the paths are selected by the loss of
+    held-out rows and by how many terms they have, as for `FlockClassifier`.
 
     Take it first for numbers to predict that change smoothly with the features, and where the
     model shall be read. Steps and rules are better learnt by trees: ``members="mixed"`` has them,
@@ -383,7 +394,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    effort, members, n_estimators, max_features, max_members, max_terms
+    effort, members, n_estimators, max_features, max_members, max_terms, averaged
         As for `FlockClassifier`. For ``loss="quantile"``, "mixed" has boosting beside the linear
         members; others predict means.
     loss : {"squared", "huber", "quantile"}, default="squared"
@@ -495,6 +506,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         max_features: float | None = None,
         max_members: int | None = None,
         max_terms: int | None = None,
+        averaged: bool | str = "auto",
         loss: str = "squared",
         epsilon: float = 1.35,
         quantile: float = 0.5,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -33,6 +34,14 @@ from covey.members._prepared_fit import PreparedFit
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
+# A flock of more terms is not read: it may as well be averaged with those of the folds.
+_READ_BY_NOBODY = 150
+# A sparse table of so many columns is mostly sparse by accident.
+_FEW_COLUMNS = 100
+_SPARSE = (
+    "X is sparse, so members see its columns alone; of a dense X they see ramps and products. "
+    "If it fits into memory, fit X.toarray(): that is often predicted better."
+)
 # How often a long fit shows what it is at.
 _SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
@@ -57,6 +66,12 @@ class OutOfFold:
     predicted: np.ndarray
     models: list[GatedModel]
     readable: Bunch | None  # the price of fewer terms
+
+
+def is_limited(flock: Any) -> bool:
+    """Return whether somebody wants to read the flock, who bounds what there is to read."""
+    limits = (flock.max_terms, flock.max_members, flock.max_features)
+    return any(limit is not None for limit in limits)
 
 
 class LinearSearch:
@@ -90,6 +105,8 @@ class LinearSearch:
         if self._compares:
             n_repeats = repeats_of(self._effort, n_rows)
             folds = rung_folds(fit) if sizes else folds_of_fit(fit, n_repeats)
+        if hasattr(getattr(rows, "X", None), "tocsr") and rows.n_features <= _FEW_COLUMNS:
+            warnings.warn(_SPARSE, UserWarning, stacklevel=2)
         narrow, kept = fit.narrowed()
         rungs = [
             narrow.rung(size, fit.seed, self._factor(n_first, unit * size), folds)
@@ -104,7 +121,7 @@ class LinearSearch:
             **self._made_of(kept),
             seen=fit.ranges[:, kept] if fit.is_numeric else None,
         )
-        is_limited = not (flock.max_terms is None and flock.max_members is None)
+        counts = not (flock.max_terms is None and flock.max_members is None)
         plan = SearchPlan(
             task,
             self._families(task, n_first),
@@ -116,11 +133,12 @@ class LinearSearch:
             rungs=rungs,
             n_errors=0.0 if self._effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
-            n_restarts=2 if self._effort == "best" and not (rungs or is_limited) else 1,
+            n_restarts=2 if self._effort == "best" and not (rungs or counts) else 1,
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
             keeps_folds=self._compares and rows.keeps_folds,
+            averaged_beyond=self._averaged_beyond(),
             journal=journal,
         )
         search = Search(narrow.search_rows(int(flock.n_estimators)), features, plan)
@@ -199,6 +217,13 @@ class LinearSearch:
             )
         members = np.inf if flock.max_members is None else int(flock.max_members)
         return {"most_features": most, "most_terms": terms, "most_members": members}
+
+    def _averaged_beyond(self) -> float:
+        """Return how many terms a flock may have that is not averaged with those of the folds."""
+        flock = self._flock
+        if flock.averaged == "auto":
+            return np.inf if is_limited(flock) else _READ_BY_NOBODY
+        return 0 if flock.averaged else np.inf
 
     def _factor(self, few: float, more: float) -> float:
         """Return what penalties for a few rows are multiplied with, for more of them."""

@@ -24,6 +24,7 @@ from covey.members._linear_search import (
     Progress,
     calibration,
     folds_of_fit,
+    is_limited,
     repeats_of,
     rung_folds,
 )
@@ -70,6 +71,14 @@ class Searching:
             check_number(flock.max_features, "max_features", whole=True, low=1)
         elif flock.max_features is not None:
             check_number(flock.max_features, "max_features", low=0, high=1, closed="right")
+        if flock.averaged not in ("auto", True, False):
+            raise ValueError(f"averaged must be 'auto', True or False, got {flock.averaged!r}.")
+        for name in ("max_members", "max_terms"):
+            if flock.averaged is True and getattr(flock, name) is not None:
+                raise ValueError(
+                    f"{name}={getattr(flock, name)} bounds one flock, and averaged=True makes an "
+                    "average of several; leave one of the two out."
+                )
         check_cv_parameter(flock.cv)
         self.wanted()
         make_scorer(flock.scoring)
@@ -85,9 +94,7 @@ class Searching:
         flock, members = self._flock, self._flock.members
         if members is None:
             # Who limits what is to be read wants members that can be read.
-            limits = (flock.max_terms, flock.max_members, flock.max_features)
-            limited = any(limit is not None for limit in limits)
-            members = "mixed" if flock.effort == "best" and not limited else LINEAR
+            members = "mixed" if flock.effort == "best" and not is_limited(flock) else LINEAR
         if isinstance(members, str):
             check_choice(members, "members", ("mixed", *KINDS))
             return {kind: kind for kind in (KINDS if members == "mixed" else [members])}
@@ -172,12 +179,12 @@ class Searching:
             models[LINEAR], found = search.run(_SHARE_OF_LINEAR, context, given)
             assert found is not None
             fitted[LINEAR] = found.models
-            library = _library(fit, _in_repeats(fit, found.held_out, effort))
+            library = self._library(fit, _in_repeats(fit, found.held_out, effort))
             library.add(LINEAR, found.predicted, clock.seconds())
             if says.is_wanted:
                 says.begin(library.told(LINEAR))
         else:
-            library = _library(fit, _shared_folds(fit))
+            library = self._library(fit, _shared_folds(fit))
         held_out = library.held_out
         table = _described(fit, held_out.weight, min(len(one) for one, _ in held_out.folds))
         comparison = KindComparison(fit, library, clock, says)
@@ -227,6 +234,21 @@ class Searching:
             found = importance_on_folds(fit, held_out, models, weights)
             self._flock._importance_of_columns = found
 
+    def _library(self, fit: PreparedFit, held_out: HeldOutRows) -> Library:
+        rows, target = fit.rows, fit.target
+        truth, scorer, X = rows.y[held_out.rows], make_scorer(fit.flock.scoring), None
+        if scorer is not None:
+            X = as_given(fit.table.given_columns, take_rows(rows.X, held_out.rows), "scoring")
+        if not fit.is_numeric:
+            codes = np.searchsorted(target.classes, truth)
+            return Library(held_out, codes, target.classes, None, scorer, X)
+
+        def losses(numbers: np.ndarray) -> np.ndarray:
+            known = truth[: numbers.shape[-1]]
+            return target.loss.value((known - numbers) / target.scale)
+
+        return Library(held_out, truth, None, losses, scorer, X)
+
 
 def _shared_folds(fit: PreparedFit) -> HeldOutRows:
     """Return the folds where no search makes them."""
@@ -243,22 +265,6 @@ def _in_repeats(fit: PreparedFit, held_out: HeldOutRows, effort: str) -> HeldOut
     n_rows = fit.rows.n_weighted()
     drawn = fit.rows.draws_folds(fit.flock.cv) and not rung_sizes(n_rows)
     return replace(held_out, n_repeats=repeats_of(effort, n_rows) if drawn else 1)
-
-
-def _library(fit: PreparedFit, held_out: HeldOutRows) -> Library:
-    rows, target = fit.rows, fit.target
-    truth, scorer, X = rows.y[held_out.rows], make_scorer(fit.flock.scoring), None
-    if scorer is not None:
-        X = as_given(fit.table.given_columns, take_rows(rows.X, held_out.rows), "scoring")
-    if not fit.is_numeric:
-        codes = np.searchsorted(target.classes, truth)
-        return Library(held_out, codes, target.classes, None, scorer, X)
-
-    def losses(numbers: np.ndarray) -> np.ndarray:
-        known = truth[: numbers.shape[-1]]
-        return target.loss.value((known - numbers) / target.scale)
-
-    return Library(held_out, truth, None, losses, scorer, X)
 
 
 def _described(fit: PreparedFit, weight: np.ndarray, n_fitted: int | None = None) -> TableFacts:

@@ -6,6 +6,7 @@ What is learnt of a column is a few strings and numbers, so a model file holds n
 from __future__ import annotations
 
 import re
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -92,6 +93,12 @@ class ColumnEncoder:
         found = np.isnan(numbers[:, 0])
         found[found] = [word is not None for word in category_words(as_series(values)[found])]
         return found
+
+    def warn(self, name: str, values: Any, numbers: np.ndarray) -> None:
+        """Warn where more values cannot be read than at the fit."""
+        count, total, example = self.unread(values, numbers)
+        if count > self.most_unread * total:
+            warnings.warn(self.told(name, count, total, example), stacklevel=3)
 
     def told(self, name: str, count: int, total: int, example: object) -> str:
         """How many values of a column cannot be read, in a sentence."""

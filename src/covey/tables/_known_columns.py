@@ -66,4 +66,7 @@ def as_read(table: pd.DataFrame, encoders: Mapping[str, Encoder | None]) -> pd.D
         found = values if encoder is None else encoder.as_read(values)
         if found is not values:  # most are floats already, of which there may be thousands
             made[name] = found
+            # Infinities are gaps wherever they are.
+            if isinstance(encoder, NumberColumn) and values.dtype.kind not in "iuf":
+                encoder.warn(name, encoder.present(values), found.to_numpy()[:, None])
     return table.assign(**made) if made else table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -94,10 +93,8 @@ class TableReader:
                     values = as_series(values)
                 values = encoder.present(values)
                 made[:, feature_of == place] = numbers = encoder.numbers(values)
-                count, total, example = encoder.unread(values, numbers)
-                if count > encoder.most_unread * total:
-                    name = X.columns[place] if is_table_of_columns(X) else f"column {place}"
-                    warnings.warn(encoder.told(name, count, total, example), stacklevel=2)
+                name = X.columns[place] if is_table_of_columns(X) else f"column {place}"
+                encoder.warn(name, values, numbers)
         return made
 
 

@@ -123,11 +123,12 @@ def assembled(
     bases: dict[str, ScaledBasis],
     candidates: dict[str, npt.NDArray[Any]] | None = None,
     importance: Callable[[Groups], FloatArray] | None = None,
+    n_flocks: int = 1,
 ) -> FoundFlock:
     """One flock of groups and their weights, without members that hardly matter.
 
     ``importance`` gives the mean importance of each member; without it, the flock only predicts,
-    and all members matter alike.
+    and all members matter alike. The groups may be those of several flocks, one after the other.
     """
     union = _Union(
         bases, [name for _, group in groups for name in (group.family.basis, group.family.gate)]
@@ -151,7 +152,7 @@ def assembled(
     if importance is not None:
         shares = importance(Groups(union.basis, gates, biases, sizes, pools, weights))
     # At least the most important member of each group is kept.
-    matters = shares >= _LEAST_IMPORTANCE
+    matters = shares >= _LEAST_IMPORTANCE / n_flocks
     for size, end in zip(sizes, np.cumsum(sizes), strict=True):
         matters[end - size + np.argmax(shares[end - size : end])] = True
     kept = np.flatnonzero(matters)

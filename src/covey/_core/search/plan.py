@@ -269,7 +269,8 @@ class SearchPlan:
     That is twice as fast, but what rounding does then depends on how rows lie in blocks, and may
     decide between candidates that are nearly equal. ``n_errors`` is how many standard errors more
     loss fewer terms are worth. With ``keeps_folds``, the flock knows what is selected as it was
-    fitted on each fold, too.
+    fitted on each fold, too, and is the average of these and the one of all rows if that one has
+    more than ``averaged_beyond`` terms.
 
     ``most_features`` of a member, ``most_terms`` and ``most_members`` of all are what a person is
     willing to read. A term is one column in one member, or in the gate of one group.
@@ -291,6 +292,7 @@ class SearchPlan:
     factor: float = 1.0  # of the penalties for that many rows
     single: bool = True
     keeps_folds: bool = False
+    averaged_beyond: float = np.inf
     journal: Journal | None = None
 
     def __str__(self) -> str:

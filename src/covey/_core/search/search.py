@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -62,23 +63,23 @@ class Compared:
     #: The weights of the best selection that a person can read; None: there is no other.
     readable: FloatArray | None = None
 
+    def groups_on_folds(self, shares: FloatArray) -> list[list[tuple[float, Group]]]:
+        """Return what these shares select, with them, as it was fitted on each fold."""
+        selected = [
+            [(share, group) for group in self.on_folds((one.family.kind, one.alpha, one.size))]
+            for one, share in zip(self.candidates, shares, strict=True)
+            if share > 0
+        ]
+        return [list(groups) for groups in zip(*selected, strict=True)]
+
     def flocks_of_folds(self, bases: dict[str, ScaledBasis]) -> OnFolds:
         """Return what is selected as it was fitted on each fold, and the rows of the folds."""
         assert not isinstance(self.rung.folds, FoldAssignment)
         folds = list(self.rung.folds)
 
         def flocks(shares: FloatArray | None) -> list[FoundFlock]:
-            if shares is None:
-                return []
-            selected = [
-                (share, self.on_folds((one.family.kind, one.alpha, one.size)))
-                for one, share in zip(self.candidates, shares, strict=True)
-                if share > 0
-            ]
-            return [
-                assembled([(share, groups[fold]) for share, groups in selected], bases)
-                for fold in range(len(folds))
-            ]
+            found = [] if shares is None else self.groups_on_folds(shares)
+            return [assembled(groups, bases) for groups in found]
 
         found = OnFolds(folds, flocks(self.shares), self.rung.sample, flocks(self.readable))
         if self.rung.sample is not None:
@@ -129,6 +130,8 @@ def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
     return {name: np.array(values) for name, values in columns.items()}
 
 
+# Flocks of folds that are averaged with the one of all rows; folds may be drawn several times.
+_MOST_AVERAGED = 5
 # Iterations of fits that are not compared with others.
 _MAX_ITER = 50
 # Groups of a flock that is searched on several rungs: to fit more on all rows takes long, and
@@ -234,8 +237,14 @@ class Search:
         )
         candidates = results(found, plan.task)
         flock = assembled(groups, self._bases, candidates, self._importance)
-        if plan.keeps_folds:
-            flock.on_folds = found[-1].flocks_of_folds(self._bases)
+        if not plan.keeps_folds:
+            return flock
+        if flock.n_terms > plan.averaged_beyond and not self._rungs:
+            flocks = [groups, *found[-1].groups_on_folds(found[-1].shares)[:_MOST_AVERAGED]]
+            flock = assembled(
+                list(chain(*flocks)), self._bases, candidates, self._importance, len(flocks)
+            )
+        flock.on_folds = found[-1].flocks_of_folds(self._bases)
         return flock
 
     def _cross_fit(
