@@ -238,7 +238,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         found = TrainingSample.of(X, y, weight, model.own_table.column_of)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
-    def _open_rows(self, X, y, sample_weight, groups, *, reset: bool) -> Any:
+    def _open_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool) -> Any:
         if not hasattr(X, "__dask_graph__"):
             for name, given in (("y", y), ("sample_weight", sample_weight)):
                 if hasattr(given, "__dask_graph__"):
@@ -764,7 +764,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True

@@ -94,7 +94,7 @@ class LinearSearch:
         if self._compares:
             n_repeats = repeats_of(self._effort, n_rows)
             folds = rung_folds(fit) if sizes else folds_of_fit(fit, n_repeats)
-        if hasattr(rows.X, "tocsr") and rows.n_features <= _FEW_COLUMNS:
+        if hasattr(getattr(rows, "X", None), "tocsr") and rows.n_features <= _FEW_COLUMNS:
             warnings.warn(_SPARSE, UserWarning, stacklevel=2)
         narrow, kept = fit.narrowed()
         rungs = [
