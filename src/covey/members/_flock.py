@@ -301,13 +301,13 @@ default="from_dtype"
 
     >>> small = FlockClassifier(effort="fast", max_members=3, max_features=4, random_state=0)
     >>> small.fit(X, y).summary()
-    FlockClassifier: 2 members in 1 group, 84 terms, 8 of 13 features
-    needs most: proline (29 %), alcohol (22 %), flavanoids (17 %)
+    FlockClassifier: 2 members in 1 group, 84 terms, 6 of 13 features
+    needs most: proline (42 %), flavanoids (27 %), alcohol (14 %)
     member, weight, features (which class gains with more of each), where it is asked:
-    1   65 %  4 features: proline and alcohol for 0, bends with color_intensity, ...;
-              asked slightly more where flavanoids and od280/od315_of_diluted_wines are high
-    2   35 %  4 features: flavanoids against 2, hue for 1, color_intensity for 2, ...;
+    1   28 %  4 features: flavanoids and hue against 2, color_intensity for 2, ...;
               asked mostly where flavanoids and od280/od315_of_diluted_wines are low
+    2   72 %  4 features: proline for 0, flavanoids against 2, color_intensity against 1, ...;
+              asked slightly more where flavanoids and od280/od315_of_diluted_wines are high
     """
 
     members: Annotated[Any, Parameter(members=True)]
@@ -475,13 +475,14 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     True
     >>> flock.explain_fusion(X).shape == (442, flock.n_estimators_)
     True
-    >>> small = FlockRegressor(effort="fast", max_members=2, max_terms=8, random_state=0)
+    >>> small = FlockRegressor(effort="fast", max_members=2, max_terms=12, random_state=0)
     >>> small.fit(X, y).summary()
-    FlockRegressor: 2 members in 1 group, 6 terms, 5 of 10 features
-    needs most: bmi (48 %), s5 (38 %), bp (11 %)
+    FlockRegressor: 2 members in 1 group, 12 terms, 8 of 10 features
+    needs most: bmi (38 %), s5 (29 %), bp (15 %)
     member, weight, features (what y does with more of each), where it is asked:
-    1   49 %  1 feature: falls with sex; asked slightly more where s5 and bmi are low
-    2   51 %  3 features: rises with bp, bmi and s6; asked slightly more where s5 and bmi are high
+    1   48 %  3 features: falls with sex, bmi and age; asked slightly more where s5 and bmi are low
+    2   52 %  5 features: rises with bmi, falls with s1, rises with age, ...;
+              asked slightly more where s5 and bmi are high
     """
 
     members: Annotated[Any, Parameter(members=True)]

@@ -145,7 +145,7 @@ _MOST_COPIED = 0.75
 #: `Parts` as arrays of NumPy.
 HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 # How far from zero the coefficients of groups start: members that are alike stay so.
-_SCALE = 0.03
+_SCALE = 0.1
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
 _NEVER = -1e3
 
