@@ -62,34 +62,3 @@ def test_some_columns_give_the_products_of_these(table):
                 design.gradient(residual, runs)[0][:, :, which],
                 atol=1e-12,
             )
-
-
-@pytest.mark.parametrize("is_sparse", [False, True])
-def test_two_classes_need_products_with_their_difference_alone(is_sparse):
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((30, 4))
-    center, scale = rng.standard_normal((1, 4)), rng.uniform(1, 2, (1, 4))
-    plain = Design(sparse.csc_matrix(X) if is_sparse else X.T.copy(), center, scale)
-    halved = plain.by_contrasts()
-    runs = np.arange(3)
-    theta, intercept = rng.standard_normal((2, 3, 4)), rng.standard_normal((2, 3))
-    logits = plain.logits(theta, intercept, runs, np.empty((2, 3, 30)))
-    found = halved.logits(theta, intercept, runs, np.empty((2, 3, 30)))
-    np.testing.assert_allclose(found[1] - found[0], logits[1] - logits[0])
-
-    change = theta * (rng.uniform(size=(1, 3, 4)) < 0.5)
-    plain.add_flipped(logits, change, runs)
-    halved.add_flipped(found, change, runs)
-    np.testing.assert_allclose(found[1] - found[0], logits[1] - logits[0])
-
-    half = rng.standard_normal((1, 3, 30))
-    residual = np.concatenate([-half, half])
-    for one, other in zip(
-        plain.gradient(residual, runs), halved.gradient(residual, runs), strict=True
-    ):
-        np.testing.assert_allclose(other, one, atol=1e-12)
-    # What has one output, such as a power iteration, is as it was.
-    one = theta[:1], intercept[:1], runs
-    np.testing.assert_array_equal(
-        halved.logits(*one, np.empty((1, 3, 30))), plain.logits(*one, np.empty((1, 3, 30)))
-    )

@@ -323,13 +323,6 @@ class ScaledBasis:
         basis, kept = self.basis.only(columns)
         return ScaledBasis(basis, self.mean[kept], self.scale[kept], self.usable[kept]), kept
 
-    def units(self, unit_of_feature: IntArray) -> IntArray:
-        """Which columns flip together: ramps with their feature, a product alone; -1: never."""
-        units = unit_of_feature[self.basis.feature]
-        paired = np.flatnonzero((self.basis.partner >= 0) & self.usable)
-        units[paired] = units.max() + 1 + np.arange(len(paired))
-        return np.where(self.usable, units, -1)
-
 
 def _runs(which: BoolArray) -> list[slice]:
     """The slices of positions that are true, one after another."""

@@ -94,10 +94,6 @@ class Design:
         parts = (self._columns, self._center, self._scale)
         return Design(*(None if part is None else send(part) for part in parts))
 
-    def by_contrasts(self) -> TwoClassDesign:
-        """Return the same matrix for members of two classes."""
-        return TwoClassDesign(self._columns, self._center, self._scale)
-
     @property
     def is_sparse(self) -> bool:
         """Whether the matrix is sparse."""
@@ -199,39 +195,6 @@ class Design:
             which = np.flatnonzero(change[:, place, :].any(axis=0))
             if len(which):
                 self.add_columns(logits[:, place, :], change[:, place, which], which, int(run))
-
-
-class TwoClassDesign(Design):
-    """Products for members of two classes, half as many: only the difference of logits matters.
-
-    The logits of the first class are 0, and those of the second lack what the first had. Residuals
-    of a row are opposite, and so are the gradients.
-    """
-
-    def logits(self, theta: Array, intercept: Array, runs: IntArray, out: Array) -> Array:
-        """See `Design`."""
-        if theta.shape[0] != 2:
-            return super().logits(theta, intercept, runs, out)
-        out[0, ...] = 0.0
-        super().logits(_differences(theta), _differences(intercept), runs, out[1:, ...])
-        return out
-
-    def gradient(self, residual: Array, runs: IntArray) -> tuple[Array, Array]:
-        """See `Design`."""
-        if residual.shape[0] != 2:
-            return super().gradient(residual, runs)
-        slopes = super().gradient(residual[1:, ...], runs)
-        slope, total = (self.xp.concat([-part, part]) for part in slopes)
-        return slope, total
-
-    def add_flipped(self, logits: Array, change: Array, runs: IntArray) -> None:
-        """See `Design`."""
-        super().add_flipped(logits[1:, ...], _differences(change), runs)
-
-
-def _differences(values: Array) -> Array:
-    """Values (2, ...) of the second class less those of the first."""
-    return values[1:, ...] - values[:1, ...]
 
 
 def sorted_columns(X: Any, order: IntArray) -> Any:

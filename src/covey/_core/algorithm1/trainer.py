@@ -33,7 +33,7 @@ from covey._core.lbfgs import minimise
 from covey._core.limits import FAR, TIE
 from covey._core.losses import ValueLoss
 from covey._core.quantiles import quantiles_by_sums
-from covey._core.random import Purpose, UniformRows, normals_of
+from covey._core.random import Purpose, UniformRows, normals
 from covey._state import Array as Numbers
 from covey._state import Flags, Wholes
 
@@ -197,7 +197,6 @@ class LearningRates:
     settings: TrainingSettings
     n_runs: int
     usable: BoolArray
-    drawn: BoolArray  # also of the intercept
     _constant: Array | None = None
     _curvature: Curvature | None = None
 
@@ -222,7 +221,7 @@ class LearningRates:
         The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
         """
         xp = namespace_of(self.rows.like)
-        start = normals_of(self.drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)
+        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, len(self.usable) + 1))
         vector = like(self.rows.like, np.repeat(start[None], self.n_runs, axis=1))
         usable = like(self.rows.like, np.append(self.usable, self.settings.fit_intercept) * 1.0)
         norm = xp.ones_like(vector[0, :, 0])
@@ -242,7 +241,7 @@ class LearningRates:
 
         A rate that is stated as a formula is that formula.
         """
-        start = normals_of(self.drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)[0]
+        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, len(self.usable) + 1))[0]
         usable = np.append(self.usable, self.settings.fit_intercept)
         heaviest = self.rows.max(RowBlock.heaviest, True)
 
@@ -267,7 +266,7 @@ class LearningRates:
         # The bound is that of the user's weights; how far these fall short of it is the largest
         # eigenvalue of the one in units of the other.
         curvature, runs = self._curvature, range(self.n_runs)
-        start = normals_of(self.drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)[0]
+        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, len(self.usable) + 1))[0]
         start *= np.append(self.usable, fit_intercept)
         vectors = np.stack([start / curvature.norm(run, start) for run in runs])
         heaviest = self.rows.max(RowBlock.heaviest, False)
@@ -685,9 +684,8 @@ class StackTrainer:
 
     The runs' numbers are what their random draws are a function of. Features of one unit flip
     together; unit -1 never flips. ``usable`` (D,) is the start of Lambda, all ones in the paper;
-    False bars a feature for good (its unit must be -1); without ``draws_all``, random starts are
-    drawn for the others alone. Steps are kept in ``journal``, to continue from after an
-    interruption.
+    False bars a feature for good (its unit must be -1). Steps are kept in ``journal``, to continue
+    from after an interruption.
     """
 
     rows: Blocks[RowBlock]
@@ -699,14 +697,12 @@ class StackTrainer:
     unit_of_feature: IntArray
     usable: BoolArray
     journal: Journal | None = None
-    draws_all: bool = True
 
     def __post_init__(self) -> None:
         rows, settings = self.rows, self.settings
         self._xp, self._to_device = namespace_of(rows.like), partial(like, rows.like)
         self.n_runs, self.n_grown = len(self.runs), 0
-        self._drawn = np.append(self.usable | self.draws_all, True)
-        self._rates = LearningRates(rows, settings, self.n_runs, self.usable, self._drawn)
+        self._rates = LearningRates(rows, settings, self.n_runs, self.usable)
         self.step = Step(rows, settings, self._rates, self.seed, self.runs)
 
     # -- between members -------------------------------------------------------------------
@@ -841,9 +837,9 @@ class StackTrainer:
         """Line 3, the random start of each run; or where an earlier process stopped."""
         settings, everyone = self.settings, np.arange(self.n_runs)
         # Standard normal draws of coefficients and intercepts, zero on features that are barred.
-        at, shape = self._drawn, (self.seed, Purpose.START)
+        shape = self.rows.n_classes, len(self.usable) + 1
         draws = np.stack(
-            [normals_of(at, *shape, run, self.n_grown, self.rows.n_classes) for run in self.runs],
+            [normals(self.seed, Purpose.START, run, self.n_grown, shape) for run in self.runs],
             axis=1,
         )
         draws *= settings.init_scale * np.append(self.usable, settings.fit_intercept)

@@ -71,10 +71,6 @@ class FeatureColumns:
             total += np.bincount(place.ravel(), flat[:, which].ravel(), len(total))
         return total.reshape(*squares.shape[:-1], self.n_units)
 
-    def units(self, kept: BoolArray) -> BoolArray:
-        """The units (..., U) that columns (..., P) that are kept belong to."""
-        return self.strength(kept.astype(np.float64)) > 0
-
     def columns(self, kept: BoolArray) -> BoolArray:
         """The columns (..., P) of units (..., U) that are kept, and of those that always are."""
         always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
