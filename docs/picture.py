@@ -53,7 +53,8 @@ def draw_subsets(ax, flock, X):
 def main():
     X, y = load_wine(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    flock = FlockClassifier(max_members=3, max_features=4, random_state=0).fit(X_train, y_train)
+    flock = FlockClassifier(effort="fast", max_members=3, max_features=3, random_state=0)
+    flock.fit(X_train, y_train)
     alone = [member.score(X_test, y_test) for member in flock.estimators_]
     together = flock.score(X_test, y_test)
     print(flock.summary())
@@ -71,7 +72,7 @@ def main():
         loc="left",
     )
     draw_subsets(right, flock, X)
-    right.set_title("who looks at what: four columns each", fontsize=10, loc="left")
+    right.set_title("who looks at what: three columns each", fontsize=10, loc="left")
     path = Path(__file__).with_name("flock.png")
     figure.savefig(path, dpi=160)
     print(f"wrote {path}")

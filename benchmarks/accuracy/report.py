@@ -43,9 +43,9 @@ def critical_difference(n_rivals, n_problems):
 
 def draw_ranks(ranks, path):
     figure, axes = plt.subplots(
-        1, len(ranks), figsize=(4.2 * len(ranks), 3.8), layout="constrained"
+        1, len(ranks), figsize=(4.2 * len(ranks), 3.8), layout="constrained", squeeze=False
     )
-    for ax, (measure, (mean, gap)) in zip(axes, ranks.items(), strict=True):
+    for ax, (measure, (mean, gap)) in zip(axes[0], ranks.items(), strict=True):
         mean = mean.sort_values(ascending=False)
         colours = ["#d9822b" if name.startswith("covey") else "#3b6ea5" for name in mean.index]
         ax.hlines(range(len(mean)), mean - gap / 2, mean + gap / 2, color=colours, lw=2, alpha=0.5)
