@@ -96,10 +96,11 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         The most terms that the flock may have, in all members and gates together.
     averaged : "auto" or bool, default="auto"
         Whether the flock is the average of what is selected as it was fitted to all rows and to
-        each fold (five at most): as a rule nearer to the truth, with six times as many members to
-        read. "auto": where it has more than 150 terms, which nobody reads, and none of the three
-        limits is given. Not with ``effort="fast"``, for more than 5,000 rows or for Dask
-        collections, of which no flocks of folds are kept.
+        each fold (five at most), with up to six times as many members to read. Predicted numbers
+        are nearer to the truth as a rule, probabilities on some tables. "auto": where it has more
+        than 150 terms, which nobody reads, and none of the three limits is given. Not with
+        ``effort="fast"``, for more than 5,000 rows or for Dask collections, of which no flocks of
+        folds are kept.
     alpha : float or None, default=None
         The L2 penalty, against the mean log-likelihood of a row, for standardized features.
         None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds decide.

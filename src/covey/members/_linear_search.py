@@ -110,7 +110,7 @@ class LinearSearch:
             **self._made_of(kept),
             seen=fit.ranges[:, kept] if fit.is_numeric else None,
         )
-        counts = not (flock.max_terms is None and flock.max_members is None)
+        is_bounded = not (flock.max_terms is None and flock.max_members is None)
         plan = SearchPlan(
             task,
             self._families(task, n_first),
@@ -120,7 +120,7 @@ class LinearSearch:
             rungs=rungs,
             n_errors=0.0 if self._effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
-            n_restarts=2 if self._effort == "best" and not (rungs or counts) else 1,
+            n_restarts=2 if self._effort == "best" and not (rungs or is_bounded) else 1,
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,

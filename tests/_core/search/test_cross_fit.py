@@ -122,6 +122,21 @@ def test_restarts_differ_and_keep_their_subsets(table):
     assert np.array_equal(again.theta, second.theta)
 
 
+def test_members_start_apart_near_zero_and_a_larger_group_from_those_of_a_smaller_one(table):
+    fits, runs = cross_fit(table, n_restarts=2), np.array([0, 3, 5])
+    (few, *_), support = fits._start(Family("features", 2, (1e-2,)), runs, np.full(3, 1e-2), 4)
+    (more, intercept, gate, _), _ = fits._start(
+        Family("features", 3, (1e-1,)), runs, np.full(3, 1e-1), 4
+    )
+    assert support.all()
+    assert not intercept.any()
+    assert not gate.any()
+    assert_array_equal(more[:, :2], few)
+    starts = more.reshape(9, -1)  # of three runs, three members each
+    assert len(np.unique(starts.round(6), axis=0)) == 9
+    assert 0.05 < starts.std() < 0.2
+
+
 def test_a_path_ends_where_fewer_features_are_hopeless(table, monkeypatch):
     family = Family("features", 3, (1e-3, 1e-1))
     whole = cross_fit(table, sizes=(4, 2, 1))

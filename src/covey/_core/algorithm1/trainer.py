@@ -215,13 +215,17 @@ class LearningRates:
             return self._constant
         return like(self.rows.like, np.full(self.n_runs, float(rate)))
 
+    def _drawn(self) -> FloatArray:
+        """Return where power iterations start, (1, D + 1)."""
+        return normals(0, Purpose.POWER_ITERATION, 0, 0, (1, len(self.usable) + 1))
+
     def _largest(self) -> Array:
         """``lambda_max(sum_m w_m z_m z_m^T)``, z with the intercept's 1, as (R,).
 
         The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
         """
         xp = namespace_of(self.rows.like)
-        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, len(self.usable) + 1))
+        start = self._drawn()
         vector = like(self.rows.like, np.repeat(start[None], self.n_runs, axis=1))
         usable = like(self.rows.like, np.append(self.usable, self.settings.fit_intercept) * 1.0)
         norm = xp.ones_like(vector[0, :, 0])
@@ -241,7 +245,7 @@ class LearningRates:
 
         A rate that is stated as a formula is that formula.
         """
-        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, len(self.usable) + 1))[0]
+        start = self._drawn()[0]
         usable = np.append(self.usable, self.settings.fit_intercept)
         heaviest = self.rows.max(RowBlock.heaviest, True)
 
@@ -266,7 +270,7 @@ class LearningRates:
         # The bound is that of the user's weights; how far these fall short of it is the largest
         # eigenvalue of the one in units of the other.
         curvature, runs = self._curvature, range(self.n_runs)
-        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, len(self.usable) + 1))[0]
+        start = self._drawn()[0]
         start *= np.append(self.usable, fit_intercept)
         vectors = np.stack([start / curvature.norm(run, start) for run in runs])
         heaviest = self.rows.max(RowBlock.heaviest, False)
