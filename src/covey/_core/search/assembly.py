@@ -20,7 +20,7 @@ _LEAST_IMPORTANCE = 0.005
 
 @dataclass
 class FoundFlock:
-    """What a search found, in the units of X; members one group after the other."""
+    """The result of a search, in the units of X; members one group after the other."""
 
     basis: Basis  # the columns, P of them, that members and gates see
     coef: FloatArray  # (K, C, P)

@@ -25,7 +25,7 @@ _COLUMNS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Features:
-    """What a search knows of the features of a table."""
+    """The facts about the features of a table that a search uses."""
 
     mean: FloatArray  # (D,)
     scale: FloatArray  # (D,)

@@ -128,7 +128,7 @@ class ValueTarget:
 
     @property
     def needs_double(self) -> bool:
-        """Whether there are outliers that only the loss keeps from dominating."""
+        """Return whether there are outliers that only the loss keeps from dominating."""
         return self.loss.robust and bool(np.abs(self.values).max(initial=0.0) > _FARTHEST)
 
     def comparable(self, predictions: FloatArray) -> FloatArray:

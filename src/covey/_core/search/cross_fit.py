@@ -168,7 +168,7 @@ class Stage:
 
 @dataclass
 class _Fit:
-    """Where some runs of a family ended, at one point of their path."""
+    """The end of some runs of a family, at one point of their path."""
 
     kind: Kind
     chunk: IntArray  # their positions among all runs
