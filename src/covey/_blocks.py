@@ -22,15 +22,15 @@ from covey._validation import (
     naming_tables,
 )
 
-# Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
+# How many rows are predicted at once. Fixed, so that results do not depend on the number of jobs.
 ROWS_PER_BLOCK = 1 << 14
-# Rows that are farther out than this count as this far, if there is no other way: the first that
-# is near enough, for coefficients of columns that vary by 1e-200 are as large as 1e200.
+# Rows that are farther out than these are clipped if nothing else helps, to the first limit that
+# suffices: coefficients of columns that vary by 1e-200 are as large as 1e200.
 _FARTHEST = (FAR, 1.0, 1 / FAR, 1 / LARGEST, 0.0)
 
 
 def as_table(X: Any) -> Any:
-    """X as members receive it: arrays, sparse matrices and frames stay as they are."""
+    """Return X as members receive it: arrays, sparse matrices and frames are unchanged."""
     X = frame_of_arrow(X if hasattr(X, "shape") else np.asarray(X))
     if len(X.shape) != 2:
         raise ValueError(
@@ -44,12 +44,12 @@ def as_table(X: Any) -> Any:
 
 
 def frame_of_arrow(X: Any) -> Any:
-    """X, as a data frame of pandas if it is a table of Arrow."""
+    """Return X, as a data frame of pandas if it is a table of Arrow."""
     return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "dtypes") else X
 
 
 def is_plainly_right(known: Any, X: Any) -> bool:
-    """Return whether there is nothing to check, which makes many predictions of few rows fast."""
+    """Return whether nothing must be checked, which makes many predictions of few rows fast."""
     return (
         get_config()["assume_finite"]
         and type(X) is np.ndarray
@@ -64,7 +64,7 @@ def is_plainly_right(known: Any, X: Any) -> bool:
 def training_table(
     estimator: BaseEstimator, X: Any, y: Any, *, gaps: bool = False, **how: Any
 ) -> tuple[Any, Any]:
-    """X to learn from, of float64, dense or sparse, and y, as a user gave them.
+    """Return X to learn from, of float64, dense or sparse, and y as the user gave it.
 
     X must be finite, or may have NaN too where ``gaps`` are allowed.
     """
@@ -90,14 +90,14 @@ def training_table(
 
 
 def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
-    """Some rows of an array, sparse matrix or data frame."""
+    """Return some rows of an array, sparse matrix or data frame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
 
 
 def take_columns(X: Any, columns: np.ndarray) -> Any:
-    """Some columns of an array, sparse matrix or data frame."""
+    """Return some columns of an array, sparse matrix or data frame."""
     if hasattr(X, "iloc"):
         return X.iloc[:, columns]
     if hasattr(X, "tocsr"):
@@ -111,7 +111,7 @@ def finite_in_blocks(
     """Return a function of rows that is finite, computed block by block.
 
     Probabilities that underflow to zero are right. Where rows are so far out that sums of their
-    products are infinite, and differences of these not a number, they are taken as less far.
+    products are infinite, and differences of these not a number, they are clipped.
     """
 
     def bounded(rows: Any) -> np.ndarray:
@@ -132,13 +132,13 @@ def finite_in_blocks(
 def in_blocks(
     function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
 ) -> np.ndarray:
-    """A function of rows, block by block: all members' predictions may not fit into memory.
+    """Apply a function block by block: all members' predictions may not fit into memory.
 
-    Whatever NumPy is told to do about errors, what underflows is zero.
+    Underflow gives zero, whatever NumPy is told to do about errors.
     """
 
     def quiet(rows: Any) -> Any:
-        with np.errstate(all="ignore"):  # here, for threads and processes have their own
+        with np.errstate(all="ignore"):  # inside, since threads and processes have their own state
             return function(rows)
 
     if X.shape[0] <= ROWS_PER_BLOCK:
