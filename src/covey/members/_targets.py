@@ -200,9 +200,8 @@ class Classes:
         """Return what one linear model predicts whose outputs are (C, n)."""
         return np.exp(log_softmax(outputs).T)
 
-    def of_pool(self, fused: np.ndarray) -> np.ndarray:
-        """Return predictions (n, C) of what gated groups fuse, whose ties are exact."""
-        return settled(fused)
+    # Predictions (n, C) of what gated groups fuse, whose ties are exact.
+    of_pool = staticmethod(settled)
 
     def bounded(self, fused: np.ndarray) -> np.ndarray:
         """Return what is fused, as it is."""
