@@ -295,7 +295,7 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     @property
     def kind_(self) -> str:
-        """What members predict for the fuser."""
+        """Return what members predict for the fuser."""
         return "probability" if self._classifies else "value"
 
     @property
@@ -462,7 +462,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         max_members: int | None = None,
         background: Any = None,
     ) -> list[dict[str, Any]]:
-        """Why each row is predicted as it is, and who decided, with what weight.
+        """Return why each row is predicted as it is, and who decided, with what weight.
 
         Parameters
         ----------

@@ -111,7 +111,7 @@ class KindComparison:
         return max(expected, key=expected.__getitem__) if self._clock.as_before(is_short) else None
 
     def _expected(self, name: str) -> float:
-        """How many seconds a model will take on all rows, by what it took on the folds."""
+        """Return how many seconds a model will take on all rows, by what it took on the folds."""
         folds = self._library.held_out.folds
         n_fitted = sum(len(train) for train, _ in folds)
         return self._library.seconds[name] * np.count_nonzero(self._rows.weight) / n_fitted
@@ -165,7 +165,7 @@ class KindComparison:
         return found, seconds
 
     def _cross_predicted(self, name: str, model: Any) -> np.ndarray:
-        """What a model predicts of the rows that each fold holds out, one after the other.
+        """Return what a model predicts of the rows that each fold holds out, one after the other.
 
         Where folds are drawn repeatedly, a model that brings nothing on the first of them is not
         fitted on the others.

@@ -47,7 +47,7 @@ _LARGEST = 1e150
 
 
 def check_numbers(y: ArrayLike) -> np.ndarray:
-    """What is to be predicted, as float64; one finite number a row."""
+    """Return what is to be predicted, as float64; one finite number a row."""
     check_one_target(y)
     y = column_or_1d(y, warn=True)
     y = as_numbers(y)
@@ -82,12 +82,12 @@ class _Measured(OrAbsent):
 
 
 def classifies(estimator: Any) -> bool:
-    """Whether it is one of scikit-learn's classifiers."""
+    """Return whether it is one of scikit-learn's classifiers."""
     return isinstance(estimator, ClassifierMixin)
 
 
 def regresses(estimator: Any) -> bool:
-    """Whether it is one of scikit-learn's regressors."""
+    """Return whether it is one of scikit-learn's regressors."""
     return isinstance(estimator, RegressorMixin)
 
 
@@ -140,14 +140,14 @@ class Ensemble(ABC, Estimator):
 
     @abstractmethod
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
-        """What the members predict; of a kind other than ``kind_``, if one is given."""
+        """Return what the members predict; of a kind other than ``kind_``, if one is given."""
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         """Apply a function to blocks of rows."""
         return in_blocks(function, X)
 
     def _member_values(self, X: Any) -> np.ndarray:
-        """What the public method for the members' predictions returns."""
+        """Return what the public method for the members' predictions returns."""
         P = self._shown(X)
         return P.values if self._classifies else np.where(P.known, P.values[:, :, 0], np.nan)
 
@@ -159,7 +159,7 @@ class Ensemble(ABC, Estimator):
         return self._predictions(X, "probability")
 
     def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
-        """What the members predict, and the features that the fuser sees."""
+        """Return what the members predict, and the features that the fuser sees."""
         return self._predictions(X), X
 
     def _fused(self, X: Any) -> np.ndarray:
@@ -169,7 +169,7 @@ class Ensemble(ABC, Estimator):
         return self.fuser_.fuse_log(*self._to_fuse(X))
 
     def _bounded(self, fused: np.ndarray) -> np.ndarray:
-        """What is fused, within the range that numbers keep to."""
+        """Return what is fused, within the range that numbers keep to."""
         return held_within(fused, self.y_range_) if hasattr(self, "y_range_") else fused
 
     def _importance(self, X: Any) -> np.ndarray:
@@ -243,12 +243,12 @@ class Ensemble(ABC, Estimator):
         return self._by_blocks(self._fused, rows)
 
     def _columns_looked_at(self) -> np.ndarray:
-        """Which features may move a prediction, (n_features,)."""
+        """Return which features may move a prediction, (n_features,)."""
         return np.ones(self.n_features_in_, dtype=bool)
 
     @property
     def importance_(self) -> Importance | None:
-        """What the model loses where it does not know a column; None if no rows are known.
+        """Return what the model loses where it does not know a column; None if no rows are known.
 
         An `Importance`, measured on rows that folds held out; of models without folds on training
         rows, when it is first asked for. Its ``rows`` say on which.
@@ -289,7 +289,7 @@ class Ensemble(ABC, Estimator):
         self._importance_of_columns = TrainingSample.of(X, y, weight)
 
     def contributions(self, X: Any, *, background: Any = None) -> Contributions:
-        """How much each column moves the prediction of a row away from the average.
+        """Return how much each column moves the prediction of a row away from the average.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Ensemble(ABC, Estimator):
         return contributions(self, X, background=background)
 
     def what_if(self, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
-        """What is predicted of a row as it is, and of one in which columns are changed.
+        """Return what is predicted of a row as it is, and of one in which columns are changed.
 
         Parameters
         ----------
@@ -584,7 +584,7 @@ class Ensemble(ABC, Estimator):
 
     @of_classes
     def member_probabilities(self, X: Any) -> np.ndarray:
-        """What each member predicts, (n_samples, n_members, n_classes).
+        """Return what each member predicts, (n_samples, n_members, n_classes).
 
         These are probabilities, or votes or scores where some members have none.
         """
@@ -606,7 +606,7 @@ class Ensemble(ABC, Estimator):
 
     @of_classes
     def gap_closed(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """How much of the way from equal weights to the oracle the fusion goes.
+        """Return how much of the way from equal weights to the oracle the fusion goes.
 
         The accuracies are those of the fused decision, of the same members with equal weights
         (the paper's g_EW; a majority vote of members without probabilities) and of the oracle:
@@ -627,7 +627,7 @@ class Ensemble(ABC, Estimator):
 
     @of_numbers
     def member_predictions(self, X: Any) -> np.ndarray:
-        """What each member predicts, (n_samples, n_members)."""
+        """Return what each member predicts, (n_samples, n_members)."""
         return self._by_blocks(self._member_values, self._check_rows(X))
 
 

@@ -143,7 +143,7 @@ class Growing:
 
     @property
     def n_tasks(self) -> int:
-        """How many subtasks of a fit callbacks can expect."""
+        """Return how many subtasks of a fit callbacks can expect."""
         return self._flock.n_estimators - len(getattr(self._flock, "_grown", ()))
 
     def has_own_threads(self, rows: InMemoryRows) -> bool:

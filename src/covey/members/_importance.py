@@ -190,7 +190,7 @@ def _dense(X: Any) -> np.ndarray:
 
 
 def _followed(numbers: np.ndarray, unit: np.ndarray, y: np.ndarray, n_units: int) -> np.ndarray:
-    """How closely the target follows the columns of each unit, (n_units,)."""
+    """Return how closely the target follows the columns of each unit, (n_units,)."""
     target = (y[:, None] == np.unique(y)) if y.dtype.kind in "OSUb" else y[:, None]
     found = np.zeros(n_units)
     np.maximum.at(found, unit, correlations(numbers, target))
@@ -198,7 +198,7 @@ def _followed(numbers: np.ndarray, unit: np.ndarray, y: np.ndarray, n_units: int
 
 
 def correlations(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """How closely columns (n, D) follow any of the targets (n, T), (D,): from 0 to 1."""
+    """Return how closely columns (n, D) follow any of the targets (n, T), (D,): from 0 to 1."""
     columns = columns - columns.mean(axis=0)
     targets = targets - targets.mean(axis=0, dtype=np.float64)
     sizes = np.outer(np.linalg.norm(columns, axis=0), np.linalg.norm(targets, axis=0))

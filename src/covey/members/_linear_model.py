@@ -84,7 +84,7 @@ class LinearModel(FlockModel):
 
     @property
     def n_members(self) -> int:
-        """How many members there are."""
+        """Return how many members there are."""
         return len(self.coef)
 
     @property
@@ -120,12 +120,12 @@ class LinearModel(FlockModel):
 
     @property
     def is_one(self) -> bool:
-        """Whether all members together are one linear model."""
+        """Return whether all members together are one linear model."""
         return isinstance(self.fuser, self.target.linear_fuser)
 
     @property
     def why_not_one(self) -> str | None:
-        """Why this is not one linear model; None if it is."""
+        """Return why this is not one linear model; None if it is."""
         if self.is_one:
             return None
         return (
@@ -237,7 +237,7 @@ class GatedModel(LinearModel):
 
     @cached_property
     def fuser(self) -> GatedGroups:
-        """What fuses the groups."""
+        """Return what fuses the groups."""
         gates = self.basis, self.gate_coef, self.gate_intercept
         groups = self.sizes.tolist(), self.pools, self.group_weights
         return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))

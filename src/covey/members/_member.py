@@ -55,14 +55,14 @@ class _Member(BaseEstimator):
 
     @property
     def support_(self) -> np.ndarray:
-        """Which features the member uses."""
+        """Return which features the member uses."""
         if self.support is None:
             return np.ones(self.n_features_in_, dtype=bool)
         return np.asarray(self.support, dtype=bool)
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns X must have."""
+        """Return how many columns X must have."""
         if self.preparation is not None:
             return self.preparation.n_features
         return self.coef_.shape[-1] if self.basis is None else self.basis.n_features

@@ -62,7 +62,7 @@ class TableFacts:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether numbers are predicted."""
+        """Return whether numbers are predicted."""
         return self.y_scale is not None
 
 

@@ -110,12 +110,12 @@ class MixedModel(FlockModel):
 
     @cached_property
     def fuser(self) -> Mean:
-        """What fuses the members."""
+        """Return what fuses the members."""
         return Mean(weights=self.weights)
 
     @property
     def n_members(self) -> int:
-        """How many members there are."""
+        """Return how many members there are."""
         return len(self.models)
 
     @property

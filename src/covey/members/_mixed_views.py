@@ -96,7 +96,7 @@ def _columns(tried: np.ndarray, table: KnownTable) -> list[np.ndarray]:
 
 
 def _tried(model: Any) -> np.ndarray:
-    """Which of the user's columns are tried out, those that matter most first."""
+    """Return which of the user's columns are tried out, those that matter most first."""
     known = _known_importances(model)
     if known is None:
         # How closely predictions follow each column on some rows of the training.
@@ -130,7 +130,7 @@ def _own_importances(model: Any, member: Any) -> np.ndarray | None:
 def _pushes(
     model: Any, number: int, X: np.ndarray, values: np.ndarray, columns: list[np.ndarray]
 ) -> np.ndarray:
-    """How far the typical values of some columns move what a member predicts, (n, m).
+    """Return how far the typical values of some columns move what a member predicts, (n, m).
 
     Of classes it is the log-odds of the class that it predicts, which has ``values`` (n, C).
     """
@@ -160,7 +160,7 @@ def _score(values: np.ndarray, code: np.ndarray | None) -> np.ndarray:
 
 
 def member_importances(model: Any) -> np.ndarray:
-    """How much each of the user's columns matters to each member, (K, F).
+    """Return how much each of the user's columns matters to each member, (K, F).
 
     They are members' own importances, or what columns move on some rows of the training. Rows
     sum to one, or are zero.
@@ -235,7 +235,7 @@ def _counted_kinds(model: Any) -> str:
 
 
 def _about(member: Any) -> str:
-    """What a member is, in words; of a pipeline its last step."""
+    """Return what a member is, in words; of a pipeline its last step."""
     if isinstance(member, GatedModel):
         counts = member.n_members, "" if member.n_members == 1 else "s"
         return f"a flock of {counts[0]} linear member{counts[1]}, {member.n_terms:,} terms"

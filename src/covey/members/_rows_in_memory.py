@@ -125,12 +125,12 @@ class InMemoryRows:
         self.weight = self.weight * factors[self._codes]
 
     def digest(self) -> Any:
-        """What identifies the data, for a checkpoint."""
+        """Return what identifies the data, for a checkpoint."""
         data = self.X, self.y, self.weight, self._groups
         return data if self.reading is None else (*data, self.reading.words)
 
     def prepared(self, known: Preparation | None, seed: int) -> tuple[Preparation, InMemoryRows]:
-        """How gaps and categories become numbers, and the rows as numbers."""
+        """Return how gaps and categories become numbers, and the rows as numbers."""
         target = None
         if needs_target(self.reading):
             groups = None if self._groups is None else check_groups(self._groups, len(self.y))
@@ -143,7 +143,7 @@ class InMemoryRows:
 
     @property
     def needs_preparation(self) -> bool:
-        """Whether there are gaps or categories, of which ``prepared`` makes numbers."""
+        """Return whether there are gaps or categories, of which ``prepared`` makes numbers."""
         return self.reading is not None or holds_gaps(self.X, None)
 
     def done(self, part: str) -> None:
@@ -177,7 +177,7 @@ class InMemoryRows:
         return float(np.abs(target).max())
 
     def set_loss(self, loss: ValueLoss) -> None:
-        """What is descended from now on."""
+        """Return what is descended from now on."""
         self._loss = loss
 
     def target_loss(self, loss: ValueLoss) -> float:
@@ -212,7 +212,7 @@ class InMemoryRows:
 
     @property
     def can_narrow(self) -> bool:
-        """Whether ``only`` leaves columns out.
+        """Return whether ``only`` leaves columns out.
 
         A long table is not copied for that.
         """
@@ -229,7 +229,7 @@ class InMemoryRows:
         return float(self.weight.sum())
 
     def n_weighted(self) -> int:
-        """How many rows have a weight above 0."""
+        """Return how many rows have a weight above 0."""
         return int(np.count_nonzero(self.weight))
 
     def _design(self, order: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> Design:
@@ -317,7 +317,7 @@ class InMemoryRows:
         return self.weight @ found / self.weight.sum()
 
     def mean_predictions(self, model: Any) -> np.ndarray:
-        """What each member predicts on weighted average, (K, C)."""
+        """Return what each member predicts on weighted average, (K, C)."""
         used = np.flatnonzero(self.weight)
         used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
         share = self.weight[used] / self.weight[used].sum()
@@ -328,7 +328,7 @@ class InMemoryRows:
         return means
 
     def constant_members(self, model: Any) -> np.ndarray:
-        """Which members are constant over these rows, (K,): see `Predictions`."""
+        """Return which members are constant over these rows, (K,): see `Predictions`."""
         X = self.X[self.weight > 0]
         if self.classes is None:
             numbers = finite_in_blocks(model.outputs, X)[:, :, 0]
@@ -410,7 +410,7 @@ class InMemoryRows:
         return RowSample(rows, fitted.n_fitted, weights), found
 
     def _named(self, parts: Any) -> np.ndarray:
-        """Whether rows that have a weight are in any of these parts."""
+        """Return whether rows that have a weight are in any of these parts."""
         named = np.zeros(len(self.y), dtype=bool)
         named[np.concatenate(parts)] = True
         return named & (self.weight > 0)
@@ -437,7 +437,7 @@ class InMemoryRows:
         return self._codes, partial(ClassTarget, n_classes=len(self.classes))
 
     def draws_folds(self, cv: Any) -> bool:
-        """Whether folds are drawn: then a rung needs none of its own."""
+        """Return whether folds are drawn: then a rung needs none of its own."""
         return self._groups is None and (cv is None or isinstance(cv, int | np.integer))
 
     def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -472,7 +472,7 @@ class LinearErrors:
 
 
 def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> HostDevice | OnDevice:
-    """Where members are trained; refuses what only the CPU can do."""
+    """Return where members are trained; refuses what only the CPU can do."""
     device = device_of(estimator.device, X, y, sample_weight)
     if isinstance(device, HostDevice):
         return device
