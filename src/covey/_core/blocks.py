@@ -25,6 +25,7 @@ from functools import cache
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import joblib
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from covey._core.arrays import Array, namespace_of
@@ -103,14 +104,6 @@ class MemoryBlocks(Blocks[Block]):
         run = in_order if self._side_by_side else map
         return run(lambda block: method(block, *args, **kwargs), self.blocks)
 
-    def sum(
-        self, method: Callable[Concatenate[Block, P], Arrays], *args: P.args, **kwargs: P.kwargs
-    ) -> Arrays:
-        """Call a function of every block, and add up the results; most tables have one block."""
-        if len(self.blocks) == 1:
-            return method(self.blocks[0], *args, **kwargs)
-        return super().sum(method, *args, **kwargs)
-
 
 # -- threads --------------------------------------------------------------------------------------
 
@@ -129,6 +122,10 @@ class _Shared:
 
 
 _shared = _Shared()
+# The C library of Linux gives the memory of large arrays back when they are freed, and to be
+# given it again, page by page, can take as long as the arithmetic. It keeps what is smaller than
+# an array that was freed: one of so many bytes.
+_KEPT = 8 << 20
 # Whether this thread is one of the pool's.
 _own = threading.local()
 
@@ -154,6 +151,7 @@ def own_threads() -> Iterator[None]:
     """
     with _shared.lock:
         if not _shared.n_users:
+            np.empty(_KEPT, dtype=np.int8)
             cores, libraries = n_cores(), _libraries()
             before = libraries.info()
             # None where there is nothing to restore: products had one each, or another thread of
