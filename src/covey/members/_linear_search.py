@@ -33,8 +33,9 @@ from covey.members._prepared_fit import PreparedFit
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
-# A flock of more terms is not read: it may as well be averaged with those of the folds.
-_READ_BY_NOBODY = 150
+# A flock of numbers of more terms is not read: it may as well be averaged with those of the folds,
+# which from so many rows on have seen enough.
+_READ_BY_NOBODY, _ENOUGH_ROWS = 150, 200
 # A sparse table of so many columns is mostly sparse by accident.
 _FEW_COLUMNS = 100
 _SPARSE = (
@@ -204,7 +205,8 @@ class LinearSearch:
         """Return how many terms a flock may have that is not averaged with those of the folds."""
         flock = self._flock
         if flock.averaged == "auto":
-            return np.inf if is_limited(flock) else _READ_BY_NOBODY
+            gains = self._fit.is_numeric and self._rows.n_weighted() >= _ENOUGH_ROWS
+            return _READ_BY_NOBODY if gains and not is_limited(flock) else np.inf
         return 0 if flock.averaged else np.inf
 
     def _factor(self, few: float, more: float) -> float:
