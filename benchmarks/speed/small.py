@@ -133,12 +133,13 @@ def fitted(rival, name, split):
 
 
 class Version:
-    """A process that fits with the covey of one source tree."""
+    """A process that fits with the covey of one source tree, by ``fitted`` of a module."""
 
-    def __init__(self, source):
-        path = os.pathsep.join([str(source), str(ROOT)])
+    def __init__(self, source, module="benchmarks.speed.small"):
+        path = os.pathsep.join([str(source), str(ROOT), os.environ.get("PYTHONPATH", "")])
+        fits = f"from benchmarks.speed.small import serve; from {module} import fitted"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.speed.small", "--serve"],
+            [sys.executable, "-c", f"{fits}; serve(fitted)"],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": path},
             stdin=subprocess.PIPE,
@@ -156,7 +157,7 @@ class Version:
         self._process.wait()
 
 
-def serve():
+def serve(fitted):
     """Fit what is asked for on standard input, a line each."""
     for line in sys.stdin:
         print(json.dumps(fitted(*json.loads(line))), flush=True)
@@ -236,11 +237,8 @@ def main():
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--tables", nargs="*", default=DEVELOPMENT)
     parser.add_argument("--timed", nargs="*", default=TIMED[:3])
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     how = parser.parse_args()
-    if how.serve:
-        serve()
-    elif how.against is None:
+    if how.against is None:
         beside_others(how.rounds)
     else:
         sources = how.against, how.source

@@ -49,7 +49,7 @@ def frame_of_arrow(X: Any) -> Any:
 
 
 def is_plainly_right(known: Any, X: Any) -> bool:
-    """Whether there is nothing to check, which makes many predictions of few rows fast."""
+    """Return whether there is nothing to check, which makes many predictions of few rows fast."""
     return (
         get_config()["assume_finite"]
         and type(X) is np.ndarray

@@ -135,14 +135,14 @@ class Decision:
         return np.where(is_class, self.code, scores.argmax(axis=1))
 
     def rule(self) -> str:
-        """What is decided, for people."""
+        """Return what is decided, for people."""
         if self.threshold is None:
             return "The class with the smallest expected cost is predicted"
         at = _percent(self.threshold)
         return f"{quoted(self.label)} is predicted from a probability of {at} on"
 
     def sentence(self) -> str:
-        """What is decided, and what it does on rows held out, for people."""
+        """Return what is decided, and what it does on rows held out, for people."""
         label, said = quoted(self.label), self.rule()
         one = self.alarms
         if one is not None and one.found is not None:

@@ -78,7 +78,7 @@ class OnDevice:
 
     @property
     def smaller(self) -> str:
-        """What to do where memory does not suffice."""
+        """Return what to do where memory does not suffice."""
         return "give X as float32, use fewer rows, or device=None"
 
 

@@ -78,7 +78,7 @@ def check_one_target(y: Any) -> None:
 
 
 def as_numbers(y: np.ndarray) -> np.ndarray:
-    """What is to be predicted, (n,), as finite float64."""
+    """Return what is to be predicted, (n,), as finite float64."""
     if y.dtype.kind in "mM":
         raise ValueError(f"y holds dates or times ({y.dtype}); give numbers, such as days.")
     try:
@@ -135,13 +135,13 @@ def check_labels(y: Any) -> None:
 
 
 def kind_of_target(y: Any) -> str:
-    """What scikit-learn calls y: "binary", "continuous" and so on."""
+    """Return what scikit-learn calls y: "binary", "continuous" and so on."""
     with _of_one_type():
         return type_of_target(y, input_name="y")
 
 
 def holds_numbers(y: Any) -> bool:
-    """Whether y holds a quantity: fractions, or many whole numbers, each in few rows."""
+    """Return whether y holds a quantity: fractions, or many whole numbers, each in few rows."""
     with warnings.catch_warnings():
         # That classes are many is what is asked here.
         warnings.filterwarnings("ignore", message="The number of unique classes")
@@ -156,7 +156,7 @@ def holds_numbers(y: Any) -> bool:
 
 @contextmanager
 def _of_one_type() -> Iterator[None]:
-    """What cannot be sorted becomes a sentence about y."""
+    """Return what cannot be sorted becomes a sentence about y."""
     try:
         yield
     except TypeError:
@@ -244,7 +244,7 @@ def check_all_finite(X: Any, feature_names: Sequence[str] | np.ndarray | None) -
 
 
 def holds_gaps(X: Any, feature_names: np.ndarray | None) -> bool:
-    """Whether X has NaN; refuses infinity, by the name of the column."""
+    """Return whether X has NaN; refuses infinity, by the name of the column."""
     if get_config()["assume_finite"] or _is_plainly_finite(X):
         return False
     _refuse(X, np.isinf(_numbers(X)), feature_names)

@@ -217,7 +217,7 @@ class CodeBookClassifier(
 
     @property
     def min_distance_(self) -> int:
-        """How many bits the two nearest words lie apart."""
+        """Return how many bits the two nearest words lie apart."""
         return codes.min_distance(self.code_book_)
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))

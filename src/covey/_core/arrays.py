@@ -1,4 +1,4 @@
-"""What every module of ``_core`` needs from arrays, whichever library they come from.
+"""Functions for arrays of any library, which every module of ``_core`` needs.
 
 The mathematics is written once against the functions that NumPy, CuPy and PyTorch share.
 Shapes are *classes first*: a stack of ``R`` runs over ``n`` rows and ``C`` classes is
@@ -28,10 +28,10 @@ _MOST_SENT = 256
 
 
 def _numpy() -> Namespace:
-    """NumPy's namespace, in which what is called most is called without a detour.
+    """Return NumPy's namespace with direct functions for the most frequent calls.
 
-    A fit of a small table is many thousand calls of a microsecond, half of which NumPy spends on
-    finding out what it was given.
+    A fit of a small table is many thousand calls of a microsecond; NumPy spends half of each on
+    finding out the types of its arguments.
     """
     found = SimpleNamespace(**vars(array_namespace(np.zeros(0))))
     found.sum = partial(np.add.reduce, axis=None)
@@ -42,36 +42,36 @@ def _numpy() -> Namespace:
     return found
 
 
-# To find out takes longer than many a product of a small table.
+# Finding the namespace takes longer than many a product of a small table.
 _NUMPY = _numpy()
 
 
 def namespace_of(array: Array) -> Namespace:
-    """The array-API namespace that ``array`` belongs to."""
+    """Return the array-API namespace that ``array`` belongs to."""
     return _NUMPY if type(array) is np.ndarray else array_namespace(array)
 
 
 def to_host(array: Array) -> Any:
-    """The array as NumPy's, wherever it lives."""
+    """Return the array as NumPy's, on whichever device it lives."""
     if type(array) is np.ndarray:
         return array
     return np.asarray(array if is_numpy_array(array) else to_device(array, "cpu"))
 
 
 def is_on_host(array: Array) -> bool:
-    """Return whether it is NumPy's: reading a number of it costs nothing."""
+    """Return whether the array is NumPy's, so that reading a number of it costs nothing."""
     return type(array) is np.ndarray or bool(is_numpy_array(array))
 
 
 def in_parts(count: int, at_once: int) -> Iterator[slice]:
-    """Slices, one after another, that together are so many numbers: some of them at once."""
+    """Yield slices, one after another, that cover ``count`` numbers, ``at_once`` in each."""
     at_once = max(1, at_once)
     for start in range(0, count, at_once):
         yield slice(start, min(start + at_once, count))
 
 
 def as_slice(positions: Any) -> slice | None:
-    """Positions at equal distances as a slice, which a device need not be sent."""
+    """Return positions at equal distances as a slice, which need not be sent to a device."""
     if len(positions) < 2:
         return None
     first, step = int(positions[0]), int(positions[1] - positions[0])
@@ -81,10 +81,10 @@ def as_slice(positions: Any) -> slice | None:
 
 
 class Positions:
-    """Positions on the host as what indexes arrays beside another one.
+    """Positions on the host in the form that indexes arrays beside another one.
 
-    On a device they are sent once: most come again and again. Those at equal distances are a
-    slice, which need not be sent at all.
+    On a device they are sent once, since most are used again and again. Those at equal distances
+    are a slice, which need not be sent at all.
     """
 
     def __init__(self, beside: Array) -> None:
@@ -93,7 +93,7 @@ class Positions:
         self._sent: dict[int, tuple[Any, Array]] = {}
 
     def __call__(self, positions: Any) -> Any:
-        """The index for these positions, an array that its owner does not change."""
+        """Return the index for these positions, an array that its owner does not change."""
         if self._on_host:
             return positions
         stepped = as_slice(positions)
@@ -110,7 +110,7 @@ class Positions:
 
 
 def like(array: Array, host: Any, dtype: Any = None) -> Array:
-    """NumPy's ``host`` where ``array`` lives, of its dtype or the one given."""
+    """Return NumPy's ``host`` on the device of ``array``, of its dtype or the one given."""
     xp = namespace_of(array)
     return xp.asarray(host, dtype=array.dtype if dtype is None else dtype, device=device(array))
 
@@ -129,7 +129,7 @@ class Workspace:
         self._buffers: dict[str, Array] = {}
 
     def take(self, name: str, *shape: int) -> Array:
-        """A contiguous, uninitialised array; the same memory for the same ``name``."""
+        """Return a contiguous, uninitialised array: the same memory for the same ``name``."""
         size = prod(shape)
         buffer = self._buffers.get(name)
         if buffer is None or buffer.shape[0] < size:

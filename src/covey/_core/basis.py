@@ -1,9 +1,9 @@
-"""What members see of a sample: its features, ramps of each, products of two.
+"""The columns that members see of a sample: its features, ramps of each, products of two.
 
-A linear member on features is a plane. On ramps, which rise from 0 to 1 between two quantiles
-of a feature and are constant elsewhere, it bends along each feature and does not run away
-beyond the data; on products of centered features it knows of interactions. It stays linear in
-its coefficients, and so readable.
+A linear member on features is a plane. On ramps, which rise from 0 to 1 between two quantiles of a
+feature and are constant elsewhere, it bends along each feature and stays bounded beyond the data;
+on products of centered features it has interactions. It remains linear in its coefficients, and so
+readable.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from covey._state import Index, Whole, refuse
 class Basis:
     """The columns that members see: every feature, then ramps, then products.
 
-    With ``seen``, no value of a new row counts as farther out than its ``reach``, which goes on
-    beyond the range of the training rows for once its length, and values are multiplied as if
-    they lay within that range: without bounds one row that is far out is predicted beyond all
-    sense. (Of 34 tables of numbers, linear ones lost much where values were held at the range's
-    end; none lost with this reach: ``python -m benchmarks.regression.limits``.)
+    With ``seen``, no value of a new row counts as farther out than its ``reach``, which extends
+    the range of the training rows by its own length on both sides, and values are multiplied as if
+    they lay within that range: without bounds, one row that is far out gets a prediction beyond
+    all reason. (Of 34 tables of numbers, linear ones lost much where values were held at the
+    range's end; none lost with this reach: ``python -m benchmarks.regression.limits``.)
     """
 
     n_features: Annotated[int, Whole(1, letter="D")]
-    # Of each column: the feature that it is made of, and that it is multiplied with; -1 for none.
+    # For each column: the feature that it is made of, and its partner in a product; -1 for none.
     feature: Annotated[IntArray, Index("P", "D")]
     partner: Annotated[IntArray, Index("P", "D", none=True)]
     # Where its ramp begins and ends; NaN for none.
@@ -68,7 +68,7 @@ class Basis:
 
     @classmethod
     def plain(cls, n_features: int) -> Basis:
-        """The features alone."""
+        """Return the features alone."""
         none = np.full(n_features, np.nan)
         return cls(
             n_features,
@@ -82,7 +82,7 @@ class Basis:
     def _with(
         self, feature: IntArray, partner: IntArray, low: FloatArray, high: FloatArray, **known: Any
     ) -> Basis:
-        """These columns and more, made of features (and partners), with ramps or without."""
+        """Return this basis with more columns, made of features (and partners) or ramps."""
         return replace(
             self,
             feature=np.concatenate([self.feature, feature]),
@@ -94,9 +94,9 @@ class Basis:
 
     @classmethod
     def ramps(cls, knots: list[FloatArray]) -> Basis:
-        """Features, and ramps between the knots of each column that has three or more."""
+        """Return features, and ramps between the knots of each column that has three or more."""
         with np.errstate(over="ignore", divide="ignore"):
-            # A ramp steeper than floats can be is none.
+            # A ramp that is steeper than floats can represent is left out.
             rises = [np.isfinite(1.0 / np.diff(found)).all() for found in knots]
         knots = [
             found if len(found) > 2 and finite else found[:0]
@@ -115,7 +115,7 @@ class Basis:
         seen: FloatArray | None = None,
         used: BoolArray | None = None,
     ) -> Basis:
-        """Features, their products, and the squares of those with more than two values.
+        """Return features, their products, and the squares of those with more than two values.
 
         With ``used`` (D,), only these features are multiplied.
         """
@@ -127,7 +127,7 @@ class Basis:
         return plain._with(first[kept], second[kept], none, none, center=center, seen=seen)
 
     def union(self, other: Basis) -> Basis:
-        """The columns of both; the features once, then what is special to each."""
+        """Return the columns of both: the features once, then the columns special to each."""
         new = slice(other.n_features, None)
         known = {}
         if (other.partner >= 0).any():
@@ -138,12 +138,12 @@ class Basis:
 
     @property
     def n_columns(self) -> int:
-        """How many columns members see."""
+        """Return how many columns members see."""
         return len(self.feature)
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether the columns are the features themselves, of all rows within reach."""
+        """Return whether the columns are the features themselves, of all rows within reach."""
         return len(self.feature) == self.n_features
 
     @cached_property
@@ -156,14 +156,14 @@ class Basis:
             return np.stack([self.seen[0] - length, self.seen[1] + length])
 
     def expand(self, columns: Array) -> Array:
-        """The columns (n_columns, n) of features (D, n), beside them and of their precision.
+        """Return the columns (n_columns, n) of features (D, n), of their device and precision.
 
         Single precision is for features that are standardized: of others it may lose ramps.
         """
         if self.is_plain and self.seen is None:
             return columns
         xp = namespace_of(columns)
-        # That of the shared functions makes masks of NumPy's arrays, which takes longer.
+        # The shared functions make masks of NumPy's arrays, which takes longer.
         clip = np.clip if is_on_host(columns) else xp.clip
         reach = self.reach
         if reach is not None and columns.shape[1]:
@@ -200,7 +200,7 @@ class Basis:
         return expanded
 
     def rows(self, X: Any) -> Any:
-        """The columns (n, n_columns) of rows (n, D); sparse rows stay so if the basis is plain."""
+        """Return the columns (n, n_columns) of rows (n, D), sparse if rows and basis allow it."""
         reach = self.reach
         if self.is_plain:
             if reach is None:
@@ -213,7 +213,7 @@ class Basis:
         return self.expand(np.asarray(columns, dtype=np.float64)).T
 
     def of_standardized(self, mean: FloatArray, scale: FloatArray) -> tuple[Basis, FloatArray]:
-        """The basis for features (x - mean) / scale, and what its columns (P,) are divided by.
+        """Return the basis for features (x - mean) / scale, and the divisors of its columns (P,).
 
         A product of two is divided by the scale of both, a ramp by 1, a feature by its scale; a
         feature is shifted, too.
@@ -232,16 +232,16 @@ class Basis:
         return basis, divided
 
     def only(self, columns: BoolArray) -> tuple[Basis, IntArray]:
-        """Some of the columns, and their positions; the features themselves all stay."""
+        """Return some of the columns and their positions; the features themselves all stay."""
         kept = np.flatnonzero(columns | (np.arange(self.n_columns) < self.n_features))
         columns_of = ("feature", "partner", "low", "high")
         basis = replace(self, **{name: getattr(self, name)[kept] for name in columns_of})
         return basis, kept
 
     def widened(self, places: IntArray, n_features: int) -> tuple[Basis, IntArray]:
-        """Return the same columns where the features are at these places (D,) among more.
+        """Return these columns where the features are at these places (D,) among more.
 
-        Also the positions (n_columns,) of the columns; others are features that are not in use.
+        The positions (n_columns,) of the columns are returned, too; others are unused features.
         """
         made = slice(self.n_features, None)
         partner = self.partner[made]
@@ -270,7 +270,7 @@ class Basis:
         return used
 
     def on_features(self, values: FloatArray) -> FloatArray:
-        """Values (n_columns,) of columns summed over features (D,), halved between partners."""
+        """Return columns' values (n_columns,) summed by feature (D,), halved between partners."""
         alone = self.partner < 0
         share = np.where(alone, values, values / 2)
         total = np.zeros(self.n_features)
@@ -279,7 +279,7 @@ class Basis:
         return total
 
     def names(self, features: Sequence[str]) -> list[str]:
-        """The columns' names, in terms of the features'."""
+        """Return the columns' names, in terms of the features'."""
 
         def centered(which: int) -> str:
             by = self.center[which]
@@ -304,7 +304,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class ScaledBasis:
-    """A basis, and what its columns are standardized by; all (P,)."""
+    """A basis, and the means and scales that standardize its columns; all (P,)."""
 
     basis: Basis
     mean: FloatArray
@@ -314,17 +314,17 @@ class ScaledBasis:
     def in_units_of_X(
         self, theta: FloatArray, intercept: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Coefficients (..., P) and intercepts (...) for columns that are not standardized."""
+        """Return coefficients (..., P) and intercepts (...) for columns in the units of X."""
         coef = theta * self.usable / self.scale
         return coef, intercept - coef @ self.mean
 
     def only(self, columns: BoolArray) -> tuple[ScaledBasis, IntArray]:
-        """Some of the columns, and their positions; the features themselves all stay."""
+        """Return some of the columns and their positions; the features themselves all stay."""
         basis, kept = self.basis.only(columns)
         return ScaledBasis(basis, self.mean[kept], self.scale[kept], self.usable[kept]), kept
 
 
 def _runs(which: BoolArray) -> list[slice]:
-    """The slices of positions that are true, one after another."""
+    """Return the slices of positions that are true, one after another."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], which, [False]]).astype(np.int8)))
     return [slice(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]

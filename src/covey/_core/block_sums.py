@@ -14,21 +14,21 @@ import numpy.typing as npt
 
 from covey._core.arrays import FloatArray, IntArray, in_parts
 
-# Numbers, or columns of a block, that are reduced together: bounds the memory that this needs.
+# How many numbers, or columns of a block, are reduced together: this bounds the memory.
 _NUMBERS_AT_ONCE = 1 << 17
 _COLUMNS_AT_ONCE = 64
 
-# The columns of a block: a function, and what it takes beside the block.
+# The columns of a block: a function, and its arguments beside the block.
 _Columns = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def total_weight(block: Any) -> tuple[FloatArray]:
-    """The sum of the weights."""
+    """Return the sum of the weights."""
     return (np.array([block.weight.sum()]),)
 
 
 def extent(block: Any, columns_of: _Columns) -> FloatArray:
-    """The largest absolute value, value and negated value of each column, (3, D)."""
+    """Return the largest absolute value, value and negated value of each column, (3, D)."""
     columns, weight = columns_of[0](block, *columns_of[1]), block.weight
     used = weight > 0
     if hasattr(columns, "tocsc"):
@@ -51,7 +51,7 @@ def extent(block: Any, columns_of: _Columns) -> FloatArray:
 def scaled_means(
     block: Any, columns_of: _Columns, size: FloatArray, total: FloatArray
 ) -> tuple[FloatArray]:
-    """``sum_m w_m x_m / (size total)`` of each column, (D,)."""
+    """Return ``sum_m w_m x_m / (size total)`` of each column, (D,)."""
     columns, weight = columns_of[0](block, *columns_of[1]), block.weight
     means = np.empty(len(size))
     if hasattr(columns, "tocsc"):
@@ -70,7 +70,7 @@ def scaled_means(
 def scaled_squares(
     block: Any, columns_of: _Columns, size: FloatArray, center: FloatArray, total: FloatArray
 ) -> tuple[FloatArray]:
-    """``sum_m w_m (x_m / size - center)^2 / total`` of each column, (D,)."""
+    """Return ``sum_m w_m (x_m / size - center)^2 / total`` of each column, (D,)."""
     columns, weight = columns_of[0](block, *columns_of[1]), block.weight
     squares = np.empty(len(size))
     used = weight > 0
@@ -92,14 +92,14 @@ def scaled_squares(
 
 
 def _dense(columns: FloatArray, used: npt.NDArray[np.bool_]) -> Iterator[tuple[slice, FloatArray]]:
-    """Some dense columns at a time, without the rows that have no weight."""
+    """Yield some dense columns at a time, without the rows that have no weight."""
     every = bool(used.all())
     for which in in_parts(len(columns), _COLUMNS_AT_ONCE):
         yield which, columns[which] if every else columns[which][:, used]
 
 
 def _stored(X: Any) -> Iterator[tuple[slice, IntArray, IntArray, FloatArray]]:
-    """Some columns of a CSC matrix at a time: rows, columns and values of their entries."""
+    """Yield some columns of a CSC matrix at a time: rows, columns and values of their entries."""
     start, n_features = 0, X.shape[1]
     while start < n_features:
         stop = int(np.searchsorted(X.indptr, X.indptr[start] + _NUMBERS_AT_ONCE, side="right"))

@@ -1,15 +1,15 @@
-"""Blocks of the rows of a table, and the four ways in which all of them are used.
+"""Blocks of the rows of a table, and the four ways in which they are used.
 
-Each block holds all that depends on a row. What passes between the blocks and the code that uses
-them is small: parameters are broadcast to them, and what their methods return is added up, or its
-maximum taken, or gathered. So blocks lie in memory, on a GPU, or on the workers of a cluster.
+Each block holds all that depends on a row. Little passes between the blocks and the code that uses
+them: parameters are broadcast to them, and the results of their methods are added up, gathered, or
+their maximum is taken. So blocks can lie in memory, on a GPU, or on the workers of a cluster.
 
-How many cores a fit works on, and by whom: one BLAS thread a product, blocks of rows beside.
+Threads: one BLAS thread computes a product, and blocks of rows are computed side by side.
 
 A fit is thousands of small products. Where a library of linear algebra splits each of them among
 its threads, every product waits for the slowest, and on a busy machine one of them has no core to
 run on: a fit then takes twenty times as long. So products have one thread each, and long tables
-are worked on in blocks of rows, by as many threads of our own as there are cores.
+are computed in blocks of rows, by as many threads of covey's own as there are cores.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from functools import cache
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import joblib
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from covey._core.arrays import Array, namespace_of
@@ -50,7 +51,7 @@ class Blocks(ABC, Generic[Block]):
     def _each(
         self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs
     ) -> Iterable[Result]:
-        """Call a function of every block; what it returns, in the order of the blocks."""
+        """Call a function of every block; return the results in the order of the blocks."""
 
     def broadcast(
         self, method: Callable[Concatenate[Block, P], object], *args: P.args, **kwargs: P.kwargs
@@ -62,7 +63,7 @@ class Blocks(ABC, Generic[Block]):
     def sum(
         self, method: Callable[Concatenate[Block, P], Arrays], *args: P.args, **kwargs: P.kwargs
     ) -> Arrays:
-        """Call a function of every block, and add up what it returns, entry by entry."""
+        """Call a function of every block, and add up the results, entry by entry."""
         results = iter(self._each(method, *args, **kwargs))
         total = next(results)
         for result in results:
@@ -73,7 +74,7 @@ class Blocks(ABC, Generic[Block]):
     def max(
         self, method: Callable[Concatenate[Block, P], Array], *args: P.args, **kwargs: P.kwargs
     ) -> Array:
-        """Call a function of every block, and take the maximum of what it returns."""
+        """Call a function of every block, and take the maximum of the results."""
         largest, *others = self._each(method, *args, **kwargs)
         for other in others:
             largest = namespace_of(largest).maximum(largest, other)
@@ -82,7 +83,7 @@ class Blocks(ABC, Generic[Block]):
     def gather(
         self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs
     ) -> list[Result]:
-        """Call a function of every block; return what it gives of each, in their order."""
+        """Call a function of every block; return the results in the order of the blocks."""
         return list(self._each(method, *args, **kwargs))
 
 
@@ -103,14 +104,6 @@ class MemoryBlocks(Blocks[Block]):
         run = in_order if self._side_by_side else map
         return run(lambda block: method(block, *args, **kwargs), self.blocks)
 
-    def sum(
-        self, method: Callable[Concatenate[Block, P], Arrays], *args: P.args, **kwargs: P.kwargs
-    ) -> Arrays:
-        """Call a function of every block, and add up what it returns; most have one block."""
-        if len(self.blocks) == 1:
-            return method(self.blocks[0], *args, **kwargs)
-        return super().sum(method, *args, **kwargs)
-
 
 # -- threads --------------------------------------------------------------------------------------
 
@@ -119,7 +112,7 @@ Item = TypeVar("Item")
 
 
 class _Shared:
-    """What all fits of a process share: BLAS has one number of threads for all of them."""
+    """The state that all fits of a process share: BLAS has one number of threads for all."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -129,19 +122,23 @@ class _Shared:
 
 
 _shared = _Shared()
+# The C library of Linux gives the memory of large arrays back when they are freed, and to be
+# given it again, page by page, can take as long as the arithmetic. It keeps what is smaller than
+# an array that was freed: one of so many bytes.
+_KEPT = 8 << 20
 # Whether this thread is one of the pool's.
 _own = threading.local()
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    # NumPy and SciPy have loaded their libraries of linear algebra by now; to look for them
-    # takes milliseconds.
+    # NumPy and SciPy have loaded their libraries of linear algebra by now; looking for them takes
+    # milliseconds.
     return ThreadpoolController().select(user_api="blas")
 
 
 def n_cores() -> int:
-    """The cores that this process may use: a quota counts, and so does a limit on BLAS."""
+    """Return how many cores this process may use, by its quota and by a limit on BLAS."""
     found = [library["num_threads"] for library in _libraries().info()]
     return int(max(1, min([joblib.cpu_count(), *found])))
 
@@ -150,10 +147,11 @@ def n_cores() -> int:
 def own_threads() -> Iterator[None]:
     """Let products have one thread each, and `in_order` the cores, while a fit runs.
 
-    What was set before comes back when the last of the fits that run at once has ended.
+    The earlier settings return when the last of the fits that run at once has ended.
     """
     with _shared.lock:
         if not _shared.n_users:
+            np.empty(_KEPT, dtype=np.int8)
             cores, libraries = n_cores(), _libraries()
             before = libraries.info()
             # None where there is nothing to restore: products had one each, or another thread of
@@ -176,13 +174,13 @@ def own_threads() -> Iterator[None]:
             if not _shared.n_users:
                 _restore(_shared.limiter)
                 if _shared.pool is not None:
-                    # A fit that was interrupted has left calls that nobody waits for.
+                    # A fit that was interrupted has left calls whose results nobody needs.
                     _shared.pool.shutdown(wait=False, cancel_futures=True)
                 _shared.limiter = _shared.pool = None
 
 
 def _restore(limiter: Any) -> None:
-    """Let products have the threads that they had, whichever thread has limited them."""
+    """Give products the threads that they had, whichever thread has limited them."""
     if limiter is None:
         return
     _release()
@@ -210,7 +208,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """What the function returns of each item, in their order; by several threads in a fit."""
+    """Yield the function's result for each item, in order; in a fit, threads compute them."""
     pool = _shared.pool
     # A fit within a call of another fit: its threads would wait for calls that wait for them.
     if pool is None or getattr(_own, "is_in_pool", False):
@@ -220,7 +218,7 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Itera
 
 
 def _results(waiting: list[Future[Result]]) -> Iterator[Result]:
-    """Return what was submitted, in order; whoever stops waiting finds nobody still at work."""
+    """Yield the results in order; if the caller stops early, wait for running calls to end."""
     try:
         for one in waiting:
             yield one.result()

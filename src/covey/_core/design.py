@@ -22,7 +22,7 @@ from covey._core.arrays import Array, FloatArray, IntArray, is_on_host, like, na
 # Centres and scales of runs that are kept on a device; a matter of speed only.
 _MOST_KEPT = 16
 
-# How many deviations a mean may be from zero for single precision to know one from the other.
+# How many deviations a mean may be from zero so that single precision still tells them apart.
 _FARTHEST = 1e3
 
 
@@ -42,7 +42,7 @@ class Design:
         self._center = center
         self._scale = scale
         self._kept: dict[tuple[int, bytes], Array] = {}
-        # What the runs' arrays must be made of: its namespace, dtype and device.
+        # The runs' arrays must have this namespace, dtype and device.
         self.like: Array = columns.data if self._sparse else columns
         self.xp = namespace_of(self.like)
         n_features, n_rows = reversed(columns.shape) if self._sparse else columns.shape
@@ -50,9 +50,9 @@ class Design:
         self.n_features: int = n_features
 
     def in_single_precision(self) -> Design:
-        """A copy of half the size, for work whose result is compared and not kept.
+        """Return a copy of half the size, for results that are compared and not kept.
 
-        Where columns lie so far from zero that centering would lose their differences, the
+        If columns lie so far from zero that centering would lose their differences, return the
         design itself.
         """
         xp = self.xp
@@ -71,16 +71,16 @@ class Design:
         return Design(columns, single(self._center), single(self._scale))
 
     def in_double_precision(self) -> Design:
-        """A copy of a dense design of single precision."""
+        """Return a copy of a dense design of single precision."""
         return self.sent(lambda array: self.xp.astype(array, self.xp.float64))
 
     def rows(self, which: slice) -> Design:
-        """Some rows; of a dense design they are not copied."""
+        """Return some rows; those of a dense design are not copied."""
         columns = self._columns[which] if self._sparse else self._columns[:, which]
         return Design(columns, self._center, self._scale)
 
     def only(self, columns: IntArray) -> Design:
-        """Some columns, rising; they are copied, so that products with them take less time."""
+        """Return some columns, rising, copied so that products with them take less time."""
         if len(columns) == self.n_features:
             return self
         of_matrix = self._columns[:, columns] if self._sparse else self._columns[columns, :]
@@ -90,17 +90,17 @@ class Design:
         return Design(of_matrix, *moments)
 
     def sent(self, send: Callable[[Array], Array]) -> Design:
-        """Return the same of arrays that ``send`` makes of these."""
+        """Return this design with the arrays that ``send`` makes of its own."""
         parts = (self._columns, self._center, self._scale)
         return Design(*(None if part is None else send(part) for part in parts))
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the matrix is sparse."""
+        """Return whether the matrix is sparse."""
         return self._sparse
 
     def _of_runs(self, array: Array, runs: IntArray) -> Array:
-        """The centres or scales of some runs; those used last are kept on a device."""
+        """Return the centres or scales of some runs; those used last are kept on a device."""
         if array.shape[0] == 1:
             return array
         if is_on_host(array):
@@ -113,9 +113,10 @@ class Design:
         return self._kept[key]
 
     def logits(self, theta: Array, intercept: Array, runs: IntArray, out: Array) -> Array:
-        """``z @ theta + intercept``, eq. (6) for a subset that is already in ``theta`` (C, R, D).
+        """Return ``z @ theta + intercept``, eq. (6) for a subset already in ``theta`` (C, R, D).
 
-        ``runs`` is which runs of the stack these are; ``out`` (C, R, n) is filled and returned.
+        ``runs`` are the positions of these runs in the stack; ``out`` (C, R, n) is filled and
+        returned.
         """
         n_classes, n_runs, _ = theta.shape
         if self._scale is not None:
@@ -132,7 +133,7 @@ class Design:
         return out
 
     def gradient(self, residual: Array, runs: IntArray) -> tuple[Array, Array]:
-        """``z.T @ residual`` of shape (C, R, D), and ``sum(residual)`` of shape (C, R)."""
+        """Return ``z.T @ residual`` of shape (C, R, D), and ``sum(residual)`` of shape (C, R)."""
         n_classes, n_runs, _ = residual.shape
         flat = self.xp.reshape(residual, (n_classes * n_runs, self.n_rows))
         total = self.xp.sum(residual, axis=2)
@@ -145,12 +146,12 @@ class Design:
         return slope, total
 
     def gram(self, weight: Array) -> FloatArray:
-        """``sum_m w_m z_m z_m^T``, z with a 1 behind, for weights (R, n): (R, D + 1, D + 1)."""
+        """Return ``sum_m w_m z_m z_m^T``, z with a last 1: (R, D + 1, D + 1), w of (R, n)."""
         gram = gram_of(self._columns, weight)
         runs = np.arange(gram.shape[0])
 
         def extended(array: Array, last: float) -> FloatArray:
-            """The centers or scales of the runs, and that of the 1 behind."""
+            """Return the centers or scales of the runs, and that of the last 1."""
             of_runs = np.broadcast_to(self._of_runs(array, runs), (len(runs), self.n_features))
             return np.append(of_runs, np.full((len(runs), 1), last), axis=1)
 
@@ -184,10 +185,10 @@ class Design:
     def add_flipped(self, logits: Array, change: Array, runs: IntArray) -> None:
         """Add ``z @ change`` (C, R, D) to ``logits`` (C, R, n) in place.
 
-        ``change`` is zero but in the columns that a flip takes in or out.
+        ``change`` is zero except in the columns that a flip takes in or out.
         """
         if not is_on_host(self.like):
-            # One product of all columns is sooner done than many of a few.
+            # One product of all columns takes less time than many products of a few.
             out = self.xp.empty_like(logits)
             logits += self.logits(change, self.xp.zeros_like(change[:, :, 0]), runs, out)
             return
@@ -198,7 +199,7 @@ class Design:
 
 
 def sorted_columns(X: Any, order: IntArray) -> Any:
-    """Rows of a sparse matrix, all or some, in another order as a CSC matrix; copied once."""
+    """Return rows of a sparse matrix, all or some, in another order as CSC; copied once."""
     if len(order) < X.shape[0]:
         columns = X.tocsr()[order].tocsc()
         columns.sum_duplicates()
@@ -213,7 +214,7 @@ def sorted_columns(X: Any, order: IntArray) -> Any:
 
 
 def gram_of(columns: Any, weight: FloatArray, n_at_once: int = 4096) -> FloatArray:
-    """``sum_m w_m z_m z_m^T`` of columns (D, n), or sparse (n, D), as (R, D + 1, D + 1).
+    """Return ``sum_m w_m z_m z_m^T`` of columns (D, n), or sparse (n, D), as (R, D + 1, D + 1).
 
     The last entry of every z is a 1.
     """

@@ -1,7 +1,7 @@
-"""What a long computation needs of a journal of its progress: `covey._checkpoint` writes one.
+"""The part of a journal of progress that long computations use; `covey._checkpoint` writes it.
 
-The computation is a sequence of tasks, always the same one for the same input. Of a task that is
-finished the journal keeps the result, of the one under way its state.
+The computation is a sequence of tasks, always the same one for the same input. The journal keeps
+the result of each finished task, and the state of the present one.
 """
 
 from __future__ import annotations

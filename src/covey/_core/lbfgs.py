@@ -30,9 +30,9 @@ Objective = Callable[[Array, IntArray], tuple[Array, Array]]
 
 @dataclass
 class Minimum:
-    """Where each run ended: ``x`` is (R, N).
+    """The end of each run: ``x`` is (R, N).
 
-    A run has converged if its gradient became small, rather than its iterations many.
+    A run has converged if its gradient became small, and not if it ran out of iterations.
     """
 
     x: Array
@@ -54,7 +54,7 @@ class _Stack:
     inverses: list[Array]  # of (r,): one over their products; 0 where a pair is not used
 
     def keep(self, which: IntArray) -> None:
-        """Only some of the runs."""
+        """Drop all runs but some."""
         self.runs = self.runs[which]
         self.x, self.value, self.gradient = (
             self.x[which, :],
@@ -78,10 +78,11 @@ def minimise(
 ) -> Minimum:
     """Minimise a stack of smooth functions from ``start`` (R, N).
 
-    ``objective(x, runs) -> (value, gradient)`` is called with the runs named, some of 0 ... R-1,
-    and ``x`` of shape (len(runs), N). A run has converged when no entry of its gradient exceeds
-    ``tol``; ``memory`` pairs of differences approximate the curvature. Iterations are kept in
-    ``journal``, to go on from after an interruption, and ``on_iteration`` is called after each.
+    ``objective(x, runs) -> (value, gradient)`` is called with the numbers of runs, some of 0 ...
+    R-1, and ``x`` of shape (len(runs), N). A run has converged when no entry of its gradient
+    exceeds ``tol``; ``memory`` pairs of differences approximate the curvature. Iterations are kept
+    in ``journal``, so that an interrupted fit can continue, and ``on_iteration`` is called after
+    each.
     """
     xp, n_runs, n_done = namespace_of(start), start.shape[0], 0
     runs, none = np.arange(n_runs), np.zeros(n_runs, dtype=np.int64)
@@ -90,7 +91,7 @@ def minimise(
     if task is not None and task.result is not None:
         return restored(result, task.result)
     if task is not None and task.state is not None:
-        # A list has one entry here, of which its entries are like.
+        # A list has one entry here, as a model of all its entries.
         stack = _Stack(runs, start, start[:, 0], start, [start], [start], [start[:, 0]])
         stack, result = (
             restored(part, task.state, name)
@@ -114,7 +115,7 @@ def minimise(
             on_iteration()
         result.n_iter[stack.runs] += 1
         if not moved.all():
-            # No step lowers the value any more: rounding is all that is left.
+            # No step lowers the value any more: only rounding is left.
             _note(stack, result)
             stack.keep(np.flatnonzero(moved))
         if not len(stack.runs):
@@ -131,13 +132,13 @@ def minimise(
 
 
 def _note(stack: _Stack, result: Minimum) -> None:
-    """Let the result know where the runs under way are."""
+    """Write the present state of all active runs into the result."""
     result.x[stack.runs, :] = stack.x
     result.value[stack.runs] = stack.value
 
 
 def _direction(stack: _Stack) -> Array:
-    """The two-loop recursion, for all runs at once."""
+    """Return the direction of the two-loop recursion, for all runs at once."""
     xp = namespace_of(stack.x)
     direction = -stack.gradient
     used = list(zip(stack.steps, stack.turns, stack.inverses, strict=True))
@@ -157,7 +158,7 @@ def _direction(stack: _Stack) -> Array:
 
 
 def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
-    """One iteration of every run; which of them moved."""
+    """Make one iteration of every run; return which of them moved."""
     xp = namespace_of(stack.x)
     direction = _direction(stack)
     slope = xp.vecdot(direction, stack.gradient)
@@ -172,7 +173,7 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
 
     rounding = _ROUNDING * float(xp.finfo(stack.x.dtype).eps)
 
-    # Near the minimum the decrease drowns in rounding; the gradient still knows the way.
+    # Near the minimum, rounding hides the decrease; the gradient still shows the direction.
     bound = stack.value + _DECREASE * length * slope + rounding * xp.abs(stack.value)
     x = length[:, None] * direction
     x += stack.x
@@ -186,7 +187,7 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
     for _ in range(_MAX_HALVINGS - 1):
         if not len(trying):
             break
-        # The minimum of the parabola through what is known, near the current length.
+        # The minimum of the parabola through the known values, near the current length.
         now = length[trying]
         rise = new_value - stack.value[trying] - now * slope[trying]
         proposal = -slope[trying] * now * now / (2.0 * xp.where(rise > 0, rise, 1.0))

@@ -1,4 +1,4 @@
-"""What members climb: eq. (9) of the paper, losses it wishes to see tried, and those of values.
+"""The losses that members minimize: eq. (9) of the paper, alternatives to it, those of values.
 
 Each function of classes takes logits ``(C, R, n)`` of rows sorted by class and the rows' weights,
 and returns
@@ -26,7 +26,7 @@ from covey._state import Number, OneOf
 LossName = Literal["log", "exponential", "focal"]
 LOSSES: tuple[str, ...] = get_args(LossName)
 
-# What a row's loss may grow to: logits beyond 1000 are as wrong as any.
+# The largest loss of a row: logits beyond 1000 are as wrong as any.
 _LARGEST_LOG = 500.0
 
 
@@ -37,8 +37,8 @@ class ClassLoss:
     - "log": ``-log q``, eq. (9).
     - "exponential": ``sqrt((1 - q) / q)``, which is ``exp(-f)`` for f half the log-odds of the
       true class against all others: for two classes AdaBoost's.
-    - "focal": ``-(1 - q)^gamma log q`` (Lin et al. 2017), which leaves rows that are right already
-      alone; gamma 0 is "log".
+    - "focal": ``-(1 - q)^gamma log q`` (Lin et al. 2017), which gives little weight to rows that
+      are already right; gamma 0 is "log".
     """
 
     name: LossName = "log"
@@ -51,18 +51,18 @@ class ClassLoss:
 
     @property
     def for_steps(self) -> ClassLoss:
-        """The loss by which steps are taken: the same."""
+        """Return the loss by which steps are taken: the loss itself."""
         return self
 
     @property
     def has_steepest(self) -> bool:
-        """Whether steps depend on the steepest loss of any row."""
+        """Return whether steps depend on the steepest loss of any row."""
         return self.name == "exponential"
 
     def pace(self, steepest: Array | None) -> Array | float:
-        """The share of a step, as long as eq. (9) allows, that this loss allows each run.
+        """Return the share of eq. (9)'s step length that this loss allows each run.
 
-        ``steepest`` (R,) is that of all rows, where the loss asks for it.
+        ``steepest`` (R,) is the steepest loss of all rows, if the loss needs it.
         """
         if steepest is not None:
             # The curvature of a row's loss is at most half of it; that of eq. (9) at most 1/2.
@@ -74,7 +74,7 @@ class ClassLoss:
         return 1.0
 
     def of_uniform_guess(self, n_classes: int) -> float:
-        """The loss of a row of which every class is as likely."""
+        """Return the loss of a row for which every class is equally likely."""
         if self.name == "exponential":
             return math.sqrt(n_classes - 1)
         gamma = self.gamma if self.name == "focal" else 0.0
@@ -131,8 +131,8 @@ def focal(
 # -- losses of a predicted value ------------------------------------------------------------------
 
 
-# A step is about as long as the band in which a quantile's slope turns; through a narrower one
-# than this it would take for ever.
+# A step is about as long as the band in which a quantile's slope turns; in a narrower one than
+# this, convergence would take far too long.
 _STEP_BAND = 0.05
 
 
@@ -152,9 +152,9 @@ class ValueLoss:
     quantile: Annotated[float, Number(0, 1)] = (
         0.5  # the share of rows that shall lie below the prediction
     )
-    # Of "quantile". Its loss has a corner, where no gradient tells how far to go: within so much
-    # on either side of it the slope rises evenly instead. The share of rows below hardly moves if
-    # few errors are that small.
+    # Of "quantile". Its loss has a corner, where no gradient shows how far to go: within this
+    # distance on either side of it the slope rises evenly instead. The share of rows below hardly
+    # changes if few errors are that small.
     band: Annotated[float, Number(0)] = 0.05
 
     is_criterion: ClassVar[bool] = True  # subsets are compared by the loss itself
@@ -162,12 +162,12 @@ class ValueLoss:
 
     @property
     def for_steps(self) -> ValueLoss:
-        """The loss by which steps are taken: its band is wide enough for a step to cross it."""
+        """Return the loss by which steps are taken: its band is wide enough for them to cross."""
         return replace(self, band=max(self.band, _STEP_BAND))
 
     @property
     def robust(self) -> bool:
-        """Whether an outlier pulls no more than other rows do."""
+        """Return whether an outlier pulls no more than other rows do."""
         return self.name != "squared"
 
     @property
@@ -176,11 +176,11 @@ class ValueLoss:
         return 1.0 / (2.0 * self.band) if self.name == "quantile" else 1.0
 
     def pace(self, steepest: Array | None) -> float:
-        """The share of a step, as long as the curvature allows, that is taken: all of it."""
+        """Return the share of the step that the curvature allows: all of it."""
         return 1.0
 
     def value(self, error: Array) -> Array:
-        """The loss of each error."""
+        """Return the loss of each error."""
         if self.name == "squared":
             return 0.5 * error * error
         xp = namespace_of(error)
@@ -193,7 +193,7 @@ class ValueLoss:
         return (self.quantile - 0.5) * error + rounded
 
     def slope(self, error: Array) -> Array:
-        """The derivative of each loss by the prediction (not by the error)."""
+        """Return the derivative of each loss by the prediction (not by the error)."""
         if self.name == "squared":
             return -error
         xp = namespace_of(error)
@@ -203,9 +203,9 @@ class ValueLoss:
 
 
 def weighted_quantile(values: FloatArray, weight: FloatArray, share: float) -> float:
-    """The least value that ``share`` of the weight does not exceed.
+    """Return the least value that ``share`` of the weight does not exceed.
 
-    A weight of 2 is the value given twice.
+    A weight of 2 is the same as the value given twice.
     """
     order = np.argsort(values, kind="stable")
     carried = np.cumsum(weight[order])

@@ -1,9 +1,9 @@
 """Weighted mean, standard deviation and extent of columns, as reductions over blocks of rows.
 
-Three passes over the rows give the moments of a whole table: maxima, then sums, then sums again,
-each of a block's own rows (`covey._core.block_sums`). `moments_of_blocks` makes them, `moments`
-does so of columns in memory. Columns are dense, features first ``(D, n)``, or a CSC matrix
-``(n, D)`` without duplicate entries; rows of weight 0 do not count.
+Three passes over the rows compute the moments of a whole table: maxima, then sums, then sums
+again, each of a block's own rows (`covey._core.block_sums`). `moments_of_blocks` does so for
+blocks, `moments` for columns in memory. Columns are dense, features first ``(D, n)``, or a CSC
+matrix ``(n, D)`` without duplicate entries; rows of weight 0 do not count.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from covey._core.arrays import FloatArray, in_parts
 from covey._core.block_sums import extent, scaled_means, scaled_squares, total_weight
 from covey._core.blocks import Blocks, MemoryBlocks
 
-# Rows that are reduced together: bounds the memory that this needs.
+# How many rows are reduced together: this bounds the memory.
 _ROWS_AT_ONCE = 1 << 13
 
 
 def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weighted mean and standard deviation of columns, (D,) each; the weights are not all zero.
+    """Return weighted mean and standard deviation of columns, (D,); not all weights are zero.
 
     A column that is constant over the rows of positive weight has the deviation 0, exactly,
     and no other column has.
@@ -47,7 +47,7 @@ class _Part(SimpleNamespace):
 def moments_of_blocks(
     rows: Blocks[Any], columns_of: Callable[..., Any], *args: Any
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, standard deviation and largest absolute value of columns of all blocks' rows.
+    """Return mean, deviation and largest absolute value of columns over all blocks' rows.
 
     ``columns_of(block, *args)`` are the columns of a block, whose weights are ``block.weight``.
     """
@@ -57,7 +57,7 @@ def moments_of_blocks(
     # Squares of very large or very small numbers leave the range of floats.
     size = np.where(largest > 0, largest, 1.0)
     (center,) = rows.sum(scaled_means, columns, size, total)
-    # A constant column deviates by exactly 0, whatever rounding makes of it.
+    # A constant column has a deviation of exactly 0, whatever rounding makes of it.
     constant = highest / size == -lowest / size
     (squares,) = rows.sum(scaled_squares, columns, size, center, total)
     deviation = np.where(constant, 0.0, np.sqrt(squares))

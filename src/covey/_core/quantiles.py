@@ -20,13 +20,13 @@ from covey._core.limits import TIE
 
 UintArray = npt.NDArray[np.uint64]
 
-# Parts into which a round divides what is left.
+# The number of parts into which a round divides the remaining range.
 _PARTS = 16
 _SIGN = np.uint64(1 << 63)
 
 
 def in_order(values: FloatArray) -> UintArray:
-    """Floats as whole numbers that rise with them, without gaps.
+    """Return floats as whole numbers that rise with them, without gaps.
 
     >>> import numpy as np
     >>> a, b, c = in_order(np.array([-1e300, 0.0, 5e-324]))
@@ -38,7 +38,7 @@ def in_order(values: FloatArray) -> UintArray:
 
 
 def in_floats(numbers: UintArray) -> FloatArray:
-    """The inverse of `in_order`."""
+    """Return the floats of such whole numbers, as the inverse of `in_order`."""
     bits = np.where(numbers & _SIGN, numbers ^ _SIGN, ~(numbers - np.uint64(1)))
     return bits.view(np.float64)
 
@@ -51,7 +51,7 @@ def quantiles_by_sums(
     shares: FloatArray,
     *args: Any,
 ) -> FloatArray:
-    """The least values that these shares (m,) or (D, m) of the weight do not exceed, (D, m).
+    """Return the least values that shares (m,) or (D, m) of the weight do not exceed, (D, m).
 
     ``weight_up_to(block, *args, values)`` gives, for values (D, k), the weight of the rows of a
     block whose number is at most each; ``lowest`` and ``highest`` (D,) are bounds of the numbers.
@@ -91,7 +91,7 @@ class WeightedRows:
         self._weight = np.concatenate([np.zeros((len(values), 1)), weight], axis=1)
 
     def up_to(self, values: FloatArray) -> FloatArray:
-        """The weight of the rows whose numbers are at most ``values`` (D, k)."""
+        """Return the weight of the rows whose numbers are at most ``values`` (D, k)."""
         return np.stack(
             [
                 weight[np.searchsorted(column, wanted, side="right")]
@@ -100,7 +100,8 @@ class WeightedRows:
         )
 
 
-# -- bounds of what new rows are off --------------------------------------------------------------
+# -- bounds on the errors of new rows
+# --------------------------------------------------------------
 
 
 # Sums of weights that are this much below a bound reach it.
@@ -108,16 +109,16 @@ _ROUNDING = 1e-9
 
 
 def effective_weights(weight: FloatArray) -> FloatArray:
-    """Weights that sum to how many rows of equal weight say as much (Kish's number).
+    """Return weights that sum to the number of equally weighted rows worth as much (Kish).
 
-    All of them are above zero, however small they are beside others.
+    All of them are above zero, however small they are compared with others.
     """
     shares = weight / weight.sum()
     return np.maximum(shares / np.square(shares).sum(), np.finfo(np.float64).tiny)
 
 
 def upper_bound(scores: FloatArray, weight: FloatArray, level: float) -> float:
-    r"""The score that a new row exceeds with a chance of at most ``1 - level``.
+    r"""Return the score that a new row exceeds with a chance of at most ``1 - level``.
 
     It is the :math:`\lceil (n + 1) \, level \rceil`-th smallest of n scores, and infinite if there
     are fewer. If the new row and these can be exchanged, its score is equally likely at every
@@ -131,7 +132,7 @@ def upper_bound(scores: FloatArray, weight: FloatArray, level: float) -> float:
 
 
 def least_accuracy(n_right: float, n_rows: float, chance: float) -> float:
-    """What an accuracy is above but for this chance, by Clopper and Pearson's exact limit."""
+    """Return the least accuracy, except for this chance, by Clopper and Pearson's exact limit."""
     if n_right <= 0:
         return 0.0
     return float(betaincinv(n_right, n_rows - n_right + 1.0, chance))

@@ -19,7 +19,7 @@ _WORDS_PER_COUNT = 4
 
 
 class Purpose(IntEnum):
-    """What a draw is for. The values are part of the format: never renumber them."""
+    """The purposes of draws. The values are part of the format: never renumber them."""
 
     START = 0
     FLIP = 1
@@ -39,7 +39,7 @@ def _key(seed: int, purpose: Purpose, run: int, member: int) -> Any:
 def normals(
     seed: int, purpose: Purpose, run: int, member: int, shape: tuple[int, ...]
 ) -> FloatArray:
-    """Standard normal draws of the given shape."""
+    """Return standard normal draws of the given shape."""
     bits = np.random.Philox(key=_key(seed, purpose, run, member))
     return np.random.Generator(bits).standard_normal(shape)
 
@@ -47,10 +47,10 @@ def normals(
 def normals_of(
     which: BoolArray, seed: int, purpose: Purpose, run: int, member: int, n_rows: int
 ) -> FloatArray:
-    """Standard normal draws (n_rows, D) of the columns in ``which`` (D,); others are 0.
+    """Return standard normal draws (n_rows, D) of the columns in ``which`` (D,); others are 0.
 
-    The draws of a column depend on its place among these alone, so that one more column which is
-    of no use changes none of them.
+    The draws of a column depend only on its place among these columns, so that an unused column
+    more changes none of them.
     """
     draws = np.zeros((n_rows, len(which)))
     draws[:, which] = normals(seed, purpose, run, member, (n_rows, int(np.sum(which))))
@@ -72,7 +72,7 @@ class UniformRows:
         self._counts_per_row = -(-width // _WORDS_PER_COUNT)
 
     def read(self, start: int, count: int) -> FloatArray:
-        """Rows ``start`` to ``start + count`` as an array of shape ``(count, width)``."""
+        """Return rows ``start`` to ``start + count`` as an array of shape ``(count, width)``."""
         if self._key is None:
             self._key = _key(*self._address)
         bits = np.random.Philox(key=self._key)

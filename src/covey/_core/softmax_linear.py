@@ -1,8 +1,8 @@
 """Softmax-linear members: eqs. (4) to (7) and (9) of the paper, for a stack of runs.
 
-Shapes: ``C`` classes, ``R`` runs, ``n`` rows, ``D`` features; logits are ``(C, R, n)`` and
-weights ``(R, n)``. Rows are *sorted by class*: everything that asks for the true class of a
-row is then a slice and needs no gather.
+Shapes: ``C`` classes, ``R`` runs, ``n`` rows, ``D`` features; logits are ``(C, R, n)`` and weights
+``(R, n)``. Rows are *sorted by class*, so that the rows of a true class are a slice and need no
+gather.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Blocks = tuple[slice, ...]
 
 
 def class_blocks(counts: Any) -> Blocks:
-    """The slice of rows of each class, for rows sorted by class.
+    """Return the slice of rows of each class, for rows sorted by class.
 
     >>> class_blocks([2, 0, 3])
     (slice(0, 2, None), slice(2, 2, None), slice(2, 5, None))
@@ -32,14 +32,14 @@ def class_blocks(counts: Any) -> Blocks:
 
 
 def log_softmax(logits: Array) -> Array:
-    """``log p(c | x)`` of eq. (5), over the first axis; safe for logits of any size."""
+    """Return ``log p(c | x)`` of eq. (5), over the first axis; safe for logits of any size."""
     xp = namespace_of(logits)
     shifted = logits - xp.max(logits, axis=0)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=0))
 
 
 def true_class(values: Array, blocks: Blocks, out: Array) -> Array:
-    """The entries of ``values`` (C, R, n) of each row's own class, as (R, n)."""
+    """Return the entries of ``values`` (C, R, n) of each row's own class, as (R, n)."""
     for label, rows in enumerate(blocks):
         out[:, rows] = values[label, :, rows]
     return out
@@ -48,7 +48,7 @@ def true_class(values: Array, blocks: Blocks, out: Array) -> Array:
 def highest_and_right(
     logits: Array, blocks: Blocks, highest: Array | None = None
 ) -> tuple[Array, Array]:
-    """The highest logit of each row, and whether it is that of the row's class; both (R, n).
+    """Return each row's highest logit, and whether it is that of its class; both (R, n).
 
     This is the argmax of eq. (4), the first class where several tie. ``highest`` may be given,
     to be filled.
@@ -59,7 +59,7 @@ def highest_and_right(
     highest[...] = logits[0]
     right = xp.ones(highest.shape, dtype=xp.bool, device=device(logits))
     for label in range(1, logits.shape[0]):
-        # A later class must exceed all before it, which is what ``highest`` holds so far.
+        # A later class must exceed all before it, the highest of which ``highest`` holds.
         rows = blocks[label]
         right[:, rows] = logits[label, :, rows] > highest[:, rows]
         xp.maximum(highest, logits[label], out=highest)
@@ -69,7 +69,7 @@ def highest_and_right(
 
 
 def weight_of(right: Array, weight: Array) -> Array:
-    """Return what the rows that are right weigh together, (R,), added up in double precision."""
+    """Return the total weight of the rows that are right, (R,), added up in double precision."""
     xp = namespace_of(weight)
     return xp.sum(weight * right, axis=1, dtype=xp.float64)
 
@@ -82,7 +82,7 @@ def objective_and_residual(
     out: Array,
     highest: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Eq. (9), ``sum_m w_m log p(y_m | x_m)`` in double precision (R,), and its residual.
+    """Return eq. (9), ``sum_m w_m log p(y_m | x_m)`` in double precision (R,), and its residual.
 
     The residual ``w_m ([c = y_m] - p(c | x_m))`` is the derivative by the logits (C, R, n); it
     fills ``out``, which may be ``logits`` itself. ``highest`` is the highest logit of each row (R,
@@ -112,7 +112,7 @@ def objective_and_residual(
 
 
 def linear_logits(X: Any, coef: Any, intercept: Any) -> Any:
-    """Logits (..., n) of linear models, coefficients (..., D), on dense or sparse rows (n, D)."""
+    """Return logits (..., n) of linear models (..., D), on dense or sparse rows (n, D)."""
     flat = coef.reshape(-1, coef.shape[-1])
     product = (X @ flat.T).T if hasattr(X, "tocsr") else flat @ X.T
     logits = np.ascontiguousarray(product).reshape(*coef.shape[:-1], X.shape[0])

@@ -110,7 +110,7 @@ class TableBlock(SearchBlock):
 
     @property
     def n_bytes(self) -> int:
-        """How large it may become, as far as it has got."""
+        """Return how large it may become, as far as it has got."""
         n_runs, n_rows = self.run_weight.shape
         arrays = [self._given, self.run_weight, *self._share.values(), *self.predicted.values()]
         if self.is_sparse:

@@ -135,7 +135,7 @@ class LoadedRows(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """How large it is."""
+        """Return how large it is."""
         return size_of(tuple(self))
 
 

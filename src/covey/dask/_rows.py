@@ -122,7 +122,7 @@ class DaskRows:
         self._table.close()
 
     def digest(self) -> list[str | None]:
-        """What tells these rows from others."""
+        """Return what tells these rows from others."""
         return [known.digest for known in self._table.facts]
 
     def done(self, part: str) -> None:
@@ -164,7 +164,7 @@ class DaskRows:
         return float(self.class_weights @ self._factors)
 
     def n_weighted(self) -> int:
-        """How many rows have a weight."""
+        """Return how many rows have a weight."""
         return int(self.class_counts.sum())
 
     def folds(self, cv: int | None, seed: int, n_repeats: int) -> FoldAssignment:
@@ -316,7 +316,7 @@ class DaskRows:
         )
 
     def constant_members(self, model: Any) -> np.ndarray:
-        """Which members are constant over these rows, (K,)."""
+        """Return which members are constant over these rows, (K,)."""
         coef, intercept = model.coef.transpose(1, 0, 2), model.intercept.T
         if self.classes is not None:
             (counts,) = self._blocks.sum(TableBlock.decision_counts, coef, intercept)
@@ -335,7 +335,7 @@ class DaskRows:
         return importance / weight
 
     def mean_predictions(self, model: Any) -> np.ndarray:
-        """What each member predicts on weighted average, (K, C)."""
+        """Return what each member predicts on weighted average, (K, C)."""
         members = model.coef.transpose(1, 0, 2), model.intercept.T
         method = TableBlock.prediction_sums
         total, weight = self._blocks.sum(method, model.basis, *members)

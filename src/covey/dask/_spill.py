@@ -99,7 +99,7 @@ class SpillBuffer:
 
     @property
     def n_files(self) -> int:
-        """How many of the blocks are on disk."""
+        """Return how many of the blocks are on disk."""
         return 0 if self._files is None else len(self._files)
 
 

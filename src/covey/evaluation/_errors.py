@@ -35,7 +35,7 @@ _LEAST_PUSH = 0.02
 
 
 def sureness(held_out: HeldOut) -> Sureness:
-    """How right a model is where it is sure, by the rows held out."""
+    """Return how right a model is where it is sure, by the rows held out."""
     if held_out.classes is None:
         off = held_out.errors
         half, most = np.quantile(off, (0.5, _NINE_OF_TEN))
@@ -84,7 +84,7 @@ def calibration(held_out: HeldOut) -> list[Bin]:
 
 
 def by_true_value(held_out: HeldOut) -> list[Bin]:
-    """How far off numbers are, by quarter of the truth."""
+    """Return how far off numbers are, by quarter of the truth."""
     found = []
     for low, high, rows in quarters(np.asarray(held_out.y, dtype=np.float64)):
         start, end = (np.nan if one is None else float(one) for one in (low, high))
@@ -106,7 +106,7 @@ def dots(held_out: HeldOut) -> list[tuple[str, float, float]]:
 
 
 def thresholds(held_out: HeldOut) -> list[Threshold]:
-    """What is found, and how many alarms are false, if a class is called from a chance on.
+    """Return what is found, and how many alarms are false, if a class is called from a chance on.
 
     The class that a reader looks out for comes first: the rare one, that of a rule, or the rarest.
     """

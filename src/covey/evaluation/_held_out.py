@@ -155,17 +155,17 @@ class HeldOut:
 
     @cached_property
     def correct(self) -> np.ndarray:
-        """Whether the label of each row is predicted."""
+        """Return whether the label of each row is predicted."""
         return self.said == self.y
 
     @property
     def most_probable_is_right(self) -> np.ndarray:
-        """1 where the most probable class of a row is its class, else 0."""
+        """Return 1 where the most probable class of a row is its class, else 0."""
         return self.parts(self.models[0])["accuracy"]
 
     @cached_property
     def errors(self) -> np.ndarray:
-        """1 where the label is wrong, else 0; or how far off a number is."""
+        """Return 1 where the label is wrong, else 0; or how far off a number is."""
         if self.classes is None:
             return np.abs(self.predictions - self.y)
         return 1.0 - self.correct
@@ -179,7 +179,7 @@ class HeldOut:
 
     @cached_property
     def confusion(self) -> np.ndarray:
-        """How often each class (row) is predicted as each (column)."""
+        """Return how often each class (row) is predicted as each (column)."""
         n, known = len(self.classes), self.codes >= 0
         pairs = self.codes[known] * n + self.decided[known]
         return np.bincount(pairs, minlength=n * n).reshape(n, n)
@@ -196,7 +196,7 @@ class HeldOut:
     # -- measures -----------------------------------------------------------------------------
 
     def parts(self, model: Predicted) -> dict[str, np.ndarray]:
-        """What each row adds to each measure, which is the mean of its parts.
+        """Return what each row adds to each measure, which is the mean of its parts.
 
         All models are compared by the class that they find most probable.
         For the area under the curve these are the placements of DeLong, so that one interval of
@@ -284,7 +284,7 @@ class HeldOut:
         return Score(other.name, other.kind, found)
 
     def chance(self, one: Predicted, other: Predicted, measure: str) -> float:
-        """How likely two models differ as much by chance; NaN where that is not known."""
+        """Return how likely two models differ as much by chance; NaN where that is not known."""
         own, others = self.parts(one), self.parts(other)
         if measure not in own or measure not in others:
             return math.nan

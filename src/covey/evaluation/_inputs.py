@@ -63,7 +63,7 @@ def check_inputs(model: Any, X: Any, y: Any) -> Inputs:
 
 
 def _is_flock(model: object) -> bool:
-    """Whether a model fuses members and shows how much each decides."""
+    """Return whether a model fuses members and shows how much each decides."""
     return hasattr(type(model), "explain_fusion")
 
 

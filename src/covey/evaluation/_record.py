@@ -76,7 +76,7 @@ class Effect:
 
     @property
     def spread(self) -> float:
-        """How far the column moves the prediction by itself."""
+        """Return how far the column moves the prediction by itself."""
         return max(self.model) - min(self.model)
 
 
@@ -187,7 +187,7 @@ class Members:
 
     @property
     def looked_at(self) -> list[str]:
-        """What members look at, by how much it has of all decisions."""
+        """Return what members look at, by how much it has of all decisions."""
         weights: dict[str, float] = {}
         for member in self.shown:
             for column, weight in member.looks_at:

@@ -90,7 +90,7 @@ def _is_number(text: str) -> bool:
 
 
 def heading(one: Evaluation) -> str:
-    """What was learned, of how much: the first line of all."""
+    """Return what was learned, of how much: the first line of all."""
     what = "a number" if one.task == "numbers" else f"{len(one.classes)} classes"
     rows = one.n_rows or one.n_held_out
     looked = [column for column in one.columns if column.share is not None]
@@ -117,7 +117,7 @@ def size(one: Evaluation) -> str:
 
 
 def _price(one: Evaluation, other: Readable) -> str:
-    """What a version with few terms costs, as a difference on the same rows."""
+    """Return what a version with few terms costs, as a difference on the same rows."""
     lost = other.of_all - other.value
     if one.rare is not None:
         less, by = "lower" if lost > 0 else "higher", f"{abs(lost):.2f}"
@@ -238,7 +238,7 @@ def _explains(one: Evaluation, own: Score) -> list[str]:
 
 
 def _comparison(one: Evaluation) -> list[str]:
-    """How it compares with simpler models."""
+    """Return how it compares with simpler models."""
     plain = {
         "useless": "That is no better than a guess that looks at no column: these columns may "
         "tell nothing about it.",
@@ -329,7 +329,7 @@ def _sure(one: Evaluation) -> list[str]:
 
 
 def show_output(one: Evaluation) -> Callable[[float], str]:
-    """How predictions are written: chances in per cent, or numbers."""
+    """Return how predictions are written: chances in per cent, or numbers."""
     return number if one.task == "numbers" else rough
 
 
@@ -354,7 +354,7 @@ def _told(used: Sequence[Column]) -> Sequence[Column]:
 
 
 def effect(one: Evaluation, column: Column) -> str:
-    """What the values of a column go along with, in one sentence."""
+    """Return what the values of a column go along with, in one sentence."""
     found, also = column.effect, ""
     if column.together:
         others = named(column.together, 2)

@@ -472,12 +472,12 @@ class DynamicSelection(Fuser):
 
     @property
     def needs_X(self) -> bool:  # type: ignore[override]
-        """Whether neighbors are looked up by features."""
+        """Return whether neighbors are looked up by features."""
         return self._row.space != "profiles"
 
     @property
     def needs_all_members(self) -> bool:  # type: ignore[override]
-        """Whether predictions of all members are compared."""
+        """Return whether predictions of all members are compared."""
         return self._n_profiles() > 0
 
     @property

@@ -97,7 +97,7 @@ class GateFeatures:
 
     @property
     def n_columns(self) -> int:
-        """How many columns the gate sees."""
+        """Return how many columns the gate sees."""
         return len(self.mean) * (2 if self.quadratic else 1)
 
     def squares(self, X: Any) -> Any:
@@ -483,12 +483,12 @@ class GatedGroups(Fuser):
 
     @property
     def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Which kinds of `Predictions` it takes."""
+        """Return which kinds of `Predictions` it takes."""
         return ("probability",) if self.classes is not None else ("value",)
 
     @property
     def n_members_(self) -> int:  # type: ignore[override]
-        """How many members it fuses."""
+        """Return how many members it fuses."""
         return len(self.coef)
 
     @property

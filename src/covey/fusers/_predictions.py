@@ -162,12 +162,12 @@ class Predictions:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Return how many classes there are."""
         return len(self.classes)
 
     @property
     def row_size(self) -> int:
-        """How many numbers are held for a sample."""
+        """Return how many numbers are held for a sample."""
         return self.n_members if self._values is None else self.n_members * self._values.shape[2]
 
     @property
@@ -179,7 +179,7 @@ class Predictions:
 
     @property
     def labels(self) -> np.ndarray:
-        """What each member decides, as positions in ``classes``, (n_samples, n_members)."""
+        """Return what each member decides, as positions in ``classes``, (n_samples, n_members)."""
         if self._labels is None:
             self._labels = argmax_last(self.values)
         return self._labels
@@ -191,7 +191,7 @@ class Predictions:
 
     @property
     def known(self) -> np.ndarray:
-        """Where members have a prediction, (n_samples, n_members) bool."""
+        """Return where members have a prediction, (n_samples, n_members) bool."""
         everywhere = np.broadcast_to(True, (self.n_samples, self.n_members))
         return everywhere if self.available is None else self.available
 
@@ -202,7 +202,7 @@ class Predictions:
 
     @property
     def constant_members(self) -> np.ndarray:
-        """Which members are constant over these samples, (n_members,) bool.
+        """Return which members are constant over these samples, (n_members,) bool.
 
         A member is constant if its predictions vary at most a hundredth as much as those of all
         members together: numbers by their standard deviation, others by the share of decisions

@@ -388,12 +388,12 @@ class Stacking(Fuser, name="stacking"):
 
     @property
     def needs_X(self) -> bool:  # type: ignore[override]
-        """Whether the model sees the features too."""
+        """Return whether the model sees the features too."""
         return bool(self.passthrough)
 
     @property
     def keeps_certainty(self) -> bool:  # type: ignore[override]
-        """Whether certainty of all members stands, whatever the model predicts."""
+        """Return whether certainty of all members stands, whatever the model predicts."""
         return bool(self.keep_certainty)
 
     @property

@@ -67,7 +67,7 @@ class WeightedFuser(Fuser):
 
     @property
     def _by_row(self) -> bool:
-        """Whether each sample has weights of its own."""
+        """Return whether each sample has weights of its own."""
         return not isinstance(self.weights, str | None) and np.ndim(self.weights) == 2
 
     def _why_not_stored(self) -> str | None:
@@ -78,7 +78,7 @@ class WeightedFuser(Fuser):
 
     @property
     def learns(self) -> bool:  # type: ignore[override]
-        """Whether the weights are learnt."""
+        """Return whether the weights are learnt."""
         return isinstance(self.weights, str)
 
     def _keep_members(self, names: Sequence[str], kept: Sequence[str]) -> None:

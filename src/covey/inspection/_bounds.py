@@ -63,7 +63,7 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the guarantee is 1 or more, and so promises nothing."""
+        """Return whether the guarantee is 1 or more, and so promises nothing."""
         return self.guarantee >= 1.0
 
 

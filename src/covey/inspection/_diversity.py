@@ -231,7 +231,7 @@ def _chosen(measures: Any, P: Predictions, y: ArrayLike | None) -> list[str]:
 
 
 def _obstacle(name: str, P: Predictions, y: ArrayLike | None) -> str | None:
-    """Why a measure cannot be computed, or None."""
+    """Return why a measure cannot be computed, or None."""
     sums = MEASURES[name].sums
     if sums in _OF_CORRECTNESS and y is None:
         return f"measure {name!r} needs to know which members are right; give the true labels y."

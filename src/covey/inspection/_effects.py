@@ -144,7 +144,7 @@ class ColumnEffect:
 
     @property
     def rows(self) -> np.ndarray:
-        """How many rows each point has, (n_points,)."""
+        """Return how many rows each point has, (n_points,)."""
         return np.array([point.rows for point in self.points])
 
     @property

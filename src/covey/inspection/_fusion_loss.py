@@ -224,7 +224,7 @@ class GateShare:
 
     @property
     def share(self) -> float:
-        """How much of the flock is its gate, from 0 to 1.
+        """Return how much of the flock is its gate, from 0 to 1.
 
         What is lost without the gate, over the sum of what is lost without it and what is lost
         without the members. It is 1 where members are constant, 0 where the gate is, and NaN where

@@ -127,7 +127,7 @@ def column_names(model: Any, X: Any) -> list[str]:
 
 
 def seen_by(model: Any, background: Any = None) -> SeenColumns:
-    """What a model remembers of its columns, or what rows that are given show of them."""
+    """Return what a model remembers of its columns, or what rows that are given show of them."""
     check_is_fitted(model)
     if background is not None:
         reading = getattr(getattr(model, "preparation_", None), "reading", None)
@@ -363,12 +363,12 @@ class Row:
         return alike
 
     def change(self, column: int, value: Any) -> dict[str, Any]:
-        """What a column has, and what it is changed to."""
+        """Return what a column has, and what it is changed to."""
         to = self.shown(column, value)
         return {"column": self.names[column], "value": self.own(column), "to": to}
 
     def answer(self, answer: np.ndarray) -> dict[str, Any]:
-        """What the model says, as a dict."""
+        """Return what the model says, as a dict."""
         if not hasattr(self.model, "classes_"):
             return {"prediction": float(answer[0])}
         labels, code = self.model.classes_.tolist(), int(decided(self.model, answer[None])[0])

@@ -72,17 +72,17 @@ class RowCard:
 
     @property
     def is_number(self) -> bool:
-        """Whether a number is predicted."""
+        """Return whether a number is predicted."""
         return "probability" not in self.record
 
     @property
     def answer(self) -> str:
-        """What is predicted, in a few words."""
+        """Return what is predicted, in a few words."""
         return answer_words(self.record)
 
     @property
     def sentence(self) -> str:
-        """What is predicted, and what speaks for and against it."""
+        """Return what is predicted, and what speaks for and against it."""
         because, against = ([reason_words(one) for one in self.record[side]] for side in _SIDES)
         if not because and not against:
             return f"{self.answer}: nothing speaks for it or against it"
@@ -93,7 +93,7 @@ class RowCard:
 
     @property
     def how_sure(self) -> str:
-        """How sure the model is, as a sentence; empty if that is not known."""
+        """Return how sure the model is, as a sentence; empty if that is not known."""
         sure, said = self.sure, []
         if "right" in sure:
             said.append(

@@ -1,4 +1,4 @@
-"""How members are grown, or brought along."""
+"""Members: grown, searched for, or brought along."""
 
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor

@@ -1,4 +1,4 @@
-"""What all flocks share: the fit over rows, the model that it finds, explanations."""
+"""The base of all flocks: the fit over rows, the model that it finds, explanations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from covey.members._targets import Classes, Numbers
 from covey.tables import TablePreparation
 from covey.tables._known_table import KnownTable
 
-# What every fit finds, and what one that is continued keeps.
+# The attributes that every fit sets, and that a continued fit keeps.
 _OF_ONE_FIT = ("_importance_of_columns", "decision_", "calibration_", "out_of_fold_", "readable_")
 _CONTINUED = ("model_", "_grown")
 
@@ -78,7 +78,7 @@ class _PartOf(Generic[Part]):
 
 
 class _MaybeOf(_PartOf[Any]):
-    """A part that a model need not have; scikit-learn sets some while a fit checks rows."""
+    """A part that a model may lack; scikit-learn sets some while a fit checks rows."""
 
     def __get__(self, flock: Any, owner: type | None = None) -> Any:
         known = {} if flock is None else vars(flock)
@@ -100,8 +100,8 @@ _ArrayOf, _ThingOf = _PartOf[np.ndarray], _PartOf[Any]
 class Flock(CallbackSupportMixin, Ensemble):
     """An ensemble of members on feature subsets, for classes or for values.
 
-    What it predicts by is its ``model_``, a `LinearModel` or a `MixedModel`, which ``_finder``
-    finds: `Growing` or `Searching`.
+    Its ``model_``, a `LinearModel` or a `MixedModel`, makes all predictions; ``_finder``, a
+    `Growing` or a `Searching`, finds it.
     """
 
     _seed: Annotated[int, Whole(0, 2**31)]
@@ -123,12 +123,12 @@ class Flock(CallbackSupportMixin, Ensemble):
     group_of_, group_weights_ = _ArrayOf("group_of"), _ArrayOf("group_weights")
     n_terms_, cv_results_ = _PartOf[int]("n_terms"), _ThingOf("candidates")
     weights_ = _ArrayOf("weights")
-    # What other ensembles write as methods is the model's.
+    # Other ensembles write these as methods; here they are the model's.
     _predictions, _names = _ThingOf("predictions"), _ThingOf("names")
     _fused, _fused_log = _ThingOf("fused"), _ThingOf("fused_log")
     _columns_looked_at = _ThingOf("columns")
 
-    # What an estimator has no parameter for.
+    # Settings for which an estimator has no parameter.
     fuser: Any = "gate"
     learning_rate: Any = "auto"
     fit_intercept = scale_features = True
@@ -146,7 +146,7 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     @property
     def _sizes(self) -> dict[str, int]:
-        """The lengths in files that are known beforehand."""
+        """Return the lengths in files that are known beforehand."""
         return {} if self._classifies else {"C": 1}
 
     # -- fit -------------------------------------------------------------------------------
@@ -168,9 +168,9 @@ class Flock(CallbackSupportMixin, Ensemble):
         y : array-like of shape (n_samples,)
             Labels, or numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts. A weight of 2 is the row given twice; where folds are drawn
-            it is so but for these, which may part the two (see Notes). (The penalties that
-            ``alpha=None`` leaves to a regressor depend on how many rows have a weight.)
+            How much each row counts. A weight of 2 is the row given twice, except where folds are
+            drawn, which may separate the two rows (see Notes). (The penalties that ``alpha=None``
+            leaves to a regressor depend on how many rows have a weight.)
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as those of one speaker: no fold of a search
             separates them.
@@ -186,7 +186,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         try:
             check_newton(self.learning_rate, rows.n_features)
             kind.check_rows(self, rows, None if known is None else known.target)
-            # If this fit fails, nothing of an earlier one must be left.
+            # If this fit fails, nothing of an earlier one may remain.
             for name in _OF_ONE_FIT if known is not None else (*_OF_ONE_FIT, *_CONTINUED):
                 self.__dict__.pop(name, None)
             if known is None:
@@ -207,12 +207,12 @@ class Flock(CallbackSupportMixin, Ensemble):
         finally:
             rows.close()
         for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # the model knows them from now on
+            self.__dict__.pop(name, None)  # from now on, the model has them
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
     def _put_behind(self, first: TablePreparation) -> None:
-        """Take a table's own columns from now on: the flock was fitted to what is made of them."""
+        """Let the flock read a table's own columns from now on, before those it was fitted to."""
         known, made_of, columns = self.model_, first.preparation_, first.feature_names_in_
         seen, filling = first._seen_columns, self.model_.own_table.filling
         table = KnownTable(len(columns), columns, made_of, seen, filling)
@@ -274,7 +274,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         return journal
 
     def _not_diverged(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call the function, or say in one sentence that training leaves the finite numbers."""
+        """Call the function, or raise an error that says which member's training diverged."""
         try:
             with np.errstate(all="ignore"):
                 return function(*args)
@@ -295,7 +295,7 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     @property
     def kind_(self) -> str:
-        """What members predict for the fuser."""
+        """Return the kind of the members' predictions for the fuser."""
         return "probability" if self._classifies else "value"
 
     @property
@@ -332,16 +332,16 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self.model_.target.as_sklearn_has_it(*self.model_.as_one())
 
     def collapse(self) -> LinearMember | LinearRegressionMember:
-        """The whole ensemble as one linear model, where the fuser allows it.
+        """Return the whole ensemble as one linear model, where the fuser allows it.
 
         The product of softmax-linear members is itself softmax-linear: its logits are the
-        (weighted) mean of theirs; and the mean of linear regressors is one. One matrix product
-        then predicts what all members would.
+        (weighted) mean of theirs; and the mean of linear regressors is one. A single matrix
+        product then predicts what all members would.
 
         Returns
         -------
         member : LinearMember, or LinearRegressionMember of a regressor
-            With the same predictions (of a regressor, but for its ``y_range_``).
+            With the same predictions (for a regressor, without its ``y_range_``).
         """
         check_is_fitted(self, "fuser_")
         if not isinstance(self.model_, LinearModel) or self.model_.why_not_one is not None:
@@ -359,16 +359,16 @@ class Flock(CallbackSupportMixin, Ensemble):
         return self._as_one()[1]
 
     def to_sklearn(self) -> LogisticRegression | LinearRegression:
-        """The whole ensemble as a plain linear model of scikit-learn's, which needs no covey.
+        """Return the whole ensemble as a linear model of scikit-learn's, which needs no covey.
 
-        Only a flock with ``fuser="product"``, or of numbers with ``fuser="mean"``, is one linear
-        model. The parameters of the model are scikit-learn's defaults: to fit it again would give
+        Only a flock with ``fuser="product"``, or for numbers with ``fuser="mean"``, is one linear
+        model. The parameters of the model are scikit-learn's defaults: fitting it again would give
         another model.
 
         Returns
         -------
         model : sklearn.linear_model.LogisticRegression or LinearRegression
-            Fitted; with the same predictions of rows within what was seen.
+            Fitted; with the same predictions for rows within the range of the training rows.
 
         Examples
         --------
@@ -386,7 +386,7 @@ class Flock(CallbackSupportMixin, Ensemble):
                 "model of scikit-learn takes; fit it to numbers, or use collapse()."
             )
         model = self.model_.target.plain_model(bool(self.fit_intercept), int(sum(self.n_iter_)))
-        # Copies: what is done to one model is not done to the other.
+        # Copies: a change of one model does not change the other.
         model.coef_, model.intercept_ = np.copy(self.coef_), np.copy(self.intercept_)[()]
         model.n_features_in_ = self.n_features_in_
         if hasattr(self, "feature_names_in_"):
@@ -395,11 +395,11 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     @property
     def coefficient_sizes_(self) -> np.ndarray:
-        """How large the coefficients of each feature are, in members and gates; sums to one.
+        """The mean size of each feature's coefficients, in members and gates; sums to one.
 
         They tell how much a feature moves single members, not what the flock would lose without
-        it: coefficients that cancel add up. Members of other kinds than linear say themselves how
-        much a feature moves them, or it is tried out. See ``importance_``.
+        it: coefficients that cancel add up here. Members of other kinds than linear report
+        themselves how much a feature moves them, or it is tried out. See ``importance_``.
         """
         check_is_fitted(self, "fuser_")
         return self.model_.feature_sizes()
@@ -421,10 +421,10 @@ class Flock(CallbackSupportMixin, Ensemble):
     @of_classes
     @accepts_dask
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores whose softmax are the fused probabilities; for two classes the log-odds.
+        """Return scores whose softmax are the fused probabilities; for two classes the log-odds.
 
-        Of a flock with ``fuser="product"``, which is one linear model, they are its logits: one
-        product with X. Of others they are logarithms of probabilities. Shapes are as in
+        For a flock with ``fuser="product"``, which is one linear model, they are its logits: one
+        product with X. For others they are logarithms of probabilities. Shapes are as in
         scikit-learn: (n_samples,) for two classes, else (n_samples, n_classes).
         """
         if not (hasattr(self, "model_") and self.model_.is_one):
@@ -444,9 +444,9 @@ class Flock(CallbackSupportMixin, Ensemble):
     explain_fusion = accepts_dask(Ensemble.explain_fusion)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy of the fused decision, or of the oracle's; R^2 of a regressor.
+        """Return the accuracy of the fused decision, or of the oracle's; R^2 of a regressor.
 
-        It takes what ``fit`` takes, Dask collections too.
+        Rows are given as to ``fit``; Dask collections work, too.
         """
         if hasattr(X, "__dask_graph__"):
             from covey.dask._lazy import lazy_score
@@ -462,7 +462,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         max_members: int | None = None,
         background: Any = None,
     ) -> list[dict[str, Any]]:
-        """Why each row is predicted as it is, and who decided, with what weight.
+        """Explain why each row is predicted as it is, and who decided, with what weight.
 
         Parameters
         ----------
@@ -470,52 +470,51 @@ class Flock(CallbackSupportMixin, Ensemble):
         top : int, default=3
             How many features to name on either side of a decision, and for each member, at most.
         max_members : int, optional
-            How many members to name for each row, the most important ones; by default all that
-            count.
+            How many members to name for each row, the most important ones; by default all with a
+            weight above 0.01.
         background : array-like, sparse matrix or data frame, optional
-            Rows that show what is typical, as for `contributions`.
+            Rows that show what is typical, as in `contributions`.
 
         Returns
         -------
         records : list of dict
             One for each row, about the decision of all members together: ``prediction``, its
-            ``probability`` (of a classifier), ``baseline`` (the mean of rows of the training),
-            and what speaks for and against it: ``because`` and ``against``, lists of dicts with
+            ``probability`` (for a classifier), ``baseline`` (the mean over training rows), and the
+            reasons for and against it: ``because`` and ``against``, lists of dicts with
             ``column``, ``value``, ``typical`` and ``push``, the strongest first, and ``other``,
             the push of all features that are not named. The baseline and all pushes sum to the
-            probability, or to the number, of which ``because`` names what moves it the way from
-            the baseline to the prediction. See `contributions`.
+            probability, or to the number; ``because`` names the features that move it from the
+            baseline towards the prediction. See `contributions`.
 
             Then ``gate_share`` (where a gate fuses), and ``members``, those with a weight above
-            0.01, the most important first. Each of these
-            has its ``member`` number (from 1), its ``weight``, its own ``prediction`` (and
-            ``probability``), and ``because``: the features that moved its log-odds towards its
-            prediction the most, or its number up or down, each as (name, push), compared with an
-            average row. A push is that of all columns of a feature, its ramps and its half of
-            products. Where nothing speaks for the class that a member predicts, what speaks
-            against it is named, with a negative push. A push of zero: the row is an average one
-            for that member, or the name is "(constant)", for the member predicts the same for
-            every row.
+            0.01, the most important first. Each has its ``member`` number (from 1), its
+            ``weight``, its own ``prediction`` (and ``probability``), and ``because``: the features
+            that moved its log-odds towards its prediction the most, or its number up or down, each
+            as (name, push), compared with an average row. A push is that of all columns of a
+            feature, its ramps and its half of products. If nothing speaks for the class that a
+            member predicts, the features against it are named, with a negative push. The push is
+            zero if the row is an average one for that member, or if the name is "(constant)",
+            because the member predicts the same for every row.
 
-            ``gate_share`` is how much of the prediction is the gate's, from 0 to 1, as
-            `covey.inspection.gate_share` has it for many rows. Replace the members' weights by
-            their means over the training rows, and the prediction moves by what the gate knows of
-            this row; replace what each member predicts by its mean, and it moves by what the
-            members know. (Probabilities move by the Kullback-Leibler divergence from those
-            predicted, numbers by the squared difference.) The share is the first move over the sum
-            of both: 0 where the gate gives every row the same weights, 1 where members are
+            ``gate_share`` is the gate's part in the prediction, from 0 to 1, as
+            `covey.inspection.gate_share` computes it for many rows. Replace the members' weights
+            by their means over the training rows, and the prediction moves by what the gate knows
+            of this row; replace each member's prediction by its mean, and it moves by what the
+            members know. (The distance of probabilities is the Kullback-Leibler divergence from
+            those predicted, of numbers the squared difference.) The share is the first move over
+            the sum of both: 0 if the gate gives every row the same weights, 1 if members are
             constant.
 
-            Of a regressor ``cancelling`` says whether a member that counts predicts what lies
-            beyond ``y_range_``: then they say what can be together only.
+            For a regressor ``cancelling`` says whether a member that counts predicts a number
+            beyond ``y_range_``: then only the sum of the members' predictions is meaningful.
 
-            Of members of several kinds (``members=``) each has a ``name`` and its ``kind`` too,
-            and linear ones are numbered ``within`` their own flock; there is no ``gate_share``.
-            Other kinds than linear do not know what moved them, so it is tried out: a push is
-            how far the log-odds, or the number, fall when the feature takes its median of the
-            training rows, for up to 50 features that matter most. So such a member predicts a
-            row up to 50 times to explain it, and once a call up to 100 rows of the training.
-            Trees are tried out like the others: what a path adds at each split depends on the
+            If there are members of several kinds (``members=``), each has a ``name`` and its
+            ``kind`` too, and linear ones are numbered ``within`` their own flock; there is no
+            ``gate_share``. Members of other kinds cannot tell what moved them, so it is tried out:
+            a push is how far the log-odds, or the number, fall when the feature takes its median
+            of the training rows, for up to 50 features that matter most. So such a member predicts
+            a row up to 50 times to explain it, and once per call up to 100 training rows. Trees
+            are tried out like the others: the contribution of a path at each split depends on the
             order in which a tree asks.
         """
         check_number(top, "top", low=1, whole=True)
@@ -526,16 +525,16 @@ class Flock(CallbackSupportMixin, Ensemble):
     # -- how far off -----------------------------------------------------------------------
 
     def calibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Measure by rows that the flock was not fitted on how far off it is.
+        """Measure how far off the flock is, on rows that it was not fitted on.
 
-        They take the place of the training rows that folds held out. If new rows can be exchanged
-        with these, as draws from one population can, levels hold exactly; see Notes of the class.
-        The members stay as they are.
+        They replace the training rows that folds held out. If new rows can be exchanged with
+        these, as draws from one population can, levels hold exactly; see Notes of the class. The
+        members are not changed.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows that were **not** given to ``fit``: of those it has seen it knows too much.
+            Rows that were **not** given to ``fit``: the flock knows too much about those.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts.
@@ -559,22 +558,22 @@ class Flock(CallbackSupportMixin, Ensemble):
     def _keep_calibration(
         self, source: str, truth: np.ndarray, predicted: np.ndarray, weight: np.ndarray
     ) -> None:
-        """Measure how far off it is by what is predicted of rows that have a weight."""
+        """Measure how far off it is, by the predictions of rows that have a weight."""
         used = weight > 0
         parts = truth[used], predicted[used], effective_weights(weight[used])
         self.calibration_ = self.model_.target.calibration.of(source, *parts)
 
     def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
-        """Measure by what flocks that were fitted alike, without a row, predict of it.
+        """Measure by what flocks that were fitted alike, without a row, predict for it.
 
         ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
-        search, these have chosen nothing.
+        search, these were not used to choose anything.
         """
         truth = self.model_.target.encoded(np.asarray(y))
         self._keep_calibration(OUT_OF_FOLD, truth, predicted, np.ones(len(truth)))
 
     def _measured(self, what: str) -> Any:
-        """Return the calibration, or a sentence that says why there is none."""
+        """Return the calibration, or raise an error that says why there is none."""
         check_is_fitted(self, "fuser_")
         if not hasattr(self, "calibration_"):
             raise ValueError(
@@ -587,12 +586,12 @@ class Flock(CallbackSupportMixin, Ensemble):
     @of_classes
     @accepts_dask
     def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = True) -> np.ndarray:
-        """The classes that a row may have: the true one is among them with a chance of ``level``.
+        """Return the classes that a row may have: with a chance of ``level`` the true one is in.
 
-        A class is in the set where it is at least as probable as for most rows of this class
-        that were held out (split conformal prediction by class, with the probability as score),
-        so that a rare class is missed no more often than the others. What is predicted is always
-        in it, so that no set is empty. The Notes of the class say what is guaranteed.
+        A class is in the set if it is at least as probable as for most rows of this class that
+        were held out (split conformal prediction by class, with the probability as score), so that
+        a rare class is missed no more often than the others. The predicted class is always in the
+        set, so that no set is empty. The Notes of the class say what is guaranteed.
 
         Parameters
         ----------
@@ -600,10 +599,9 @@ class Flock(CallbackSupportMixin, Ensemble):
 (n_samples, n_features)
         level : float, default=0.9
             How often the true class is to be in the set, at least; above 0 and below 1. A class
-            of which fewer than ``level / (1 - level)`` rows were held out is in all sets, with a
-            warning.
+            with fewer than ``level / (1 - level)`` rows held out is in all sets, with a warning.
         by_class : bool, default=True
-            Whether the level holds for the rows of each class by itself. False: for all rows
+            Whether the level holds for the rows of each class separately. False: for all rows
             together. Sets are smaller, and may never hold a rare class.
 
         Returns
@@ -638,26 +636,26 @@ class Flock(CallbackSupportMixin, Ensemble):
         accuracy: float | None = None,
         confidence: float = CONFIDENCE,
     ) -> Bunch:
-        """How right the flock is if it leaves the rows of which it is the least sure to a person.
+        """Measure how right the flock is if it leaves the least sure rows to a person.
 
         Parameters
         ----------
         reject : float, optional
             The share of rows that it may leave, from 0 to below 1.
         accuracy : float, optional
-            In place of ``reject``: how often it is to be right about the rest. The fewest rows
-            are left (none, 5 %, ..., 95 %) for which the rows held out say so.
+            In place of ``reject``: how often it is to be right about the rest. Of the shares 0, 5,
+            ..., 95 %, it leaves the smallest that suffices on the rows held out.
         confidence : float, default=0.95
-            How sure ``low`` and ``accuracy`` are. Where one of twenty shares is chosen by an
+            How sure ``low`` and ``accuracy`` are. If one of twenty shares is chosen by an
             accuracy, it holds for all of these at once.
 
         Returns
         -------
         found : Bunch
             ``reject``, the share of rows held out that are left; ``threshold``, the probability
-            below which a row is; ``accuracy`` of the others, and ``low``, which it is above but
-            for a chance of ``1 - confidence`` (Clopper and Pearson's limit). This is exact for
-            rows that `calibrate` was given, and approximate for rows that folds held out.
+            below which a row is left; ``accuracy`` of the others, and ``low``, its lower limit
+            with a chance of ``confidence`` (by Clopper and Pearson). This is exact for rows that
+            `calibrate` was given, and approximate for rows that folds held out.
 
         Examples
         --------
@@ -685,11 +683,12 @@ class Flock(CallbackSupportMixin, Ensemble):
     @of_numbers
     @accepts_dask
     def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
-        """Bounds of y: it lies between them with a chance of ``level``.
+        """Return bounds of y, between which it lies with a chance of ``level``.
 
         They are the prediction plus an upper and a lower quantile of the errors of rows held out
-        (split conformal prediction, as much on either side), so that they are as wide for every
-        row, and lie askew where errors do. The Notes of the class say what is guaranteed.
+        (split conformal prediction, with equal chances on both sides). So they are equally wide
+        for every row, and asymmetric if the errors are. The Notes of the class say what is
+        guaranteed.
 
         Parameters
         ----------
@@ -723,17 +722,17 @@ class Flock(CallbackSupportMixin, Ensemble):
     # -- show ------------------------------------------------------------------------------
 
     def summary(self) -> str:
-        """The fitted flock on one screen: its members, what they look at, when they are asked.
+        """Describe the fitted flock on one screen: members, their features, when each is asked.
 
-        The first line counts members, groups, terms and features. (A term is one column, that is
-        a feature, a ramp or a product, in one member, all classes together, or one column in the
+        The first line counts members, groups, terms and features. (A term is one column, that is a
+        feature, a ramp or a product, in one member, all classes together, or one column in the
         gate of one group.) The second names the features without which the most is lost (see
-        ``importance_``). Then there is a line for each member, or two: its weight, which is its
-        mean importance on the training rows; its features, those that move it the most first,
-        with the class that more of a feature speaks for or against, or with whether y rises or
-        falls with it ("bends": it does both); and where it is asked: where the gate gives it more
-        weight than it has on average. Members of little weight for which there is no room are
-        counted in the last line.
+        ``importance_``). Then there are one or two lines for each member: its weight, which is its
+        mean importance on the training rows; its features, those that move it the most first, with
+        the class that more of a feature speaks for or against, or with whether y rises or falls
+        with it ("bends": it does both); and where it is asked: where the gate gives it more weight
+        than it has on average. Members of little weight for which there is no room are counted in
+        the last line.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""How wrong a flock was on rows held out: what sets, intervals and rejections go by."""
+"""The errors of a flock on rows held out, on which sets, intervals and rejections are based."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from covey._state import Array, Index, OneOf
 from covey._validation import check_number
 
 OUT_OF_FOLD, GIVEN_ROWS = "out of fold", "given rows"
-# The shares of rows to hand on that are compared where an accuracy is wanted.
+# The shares of rows left to a person that are compared where an accuracy is wanted.
 _SHARES = np.arange(20) / 20
-# How sure accuracies are to be, where nobody says.
+# How sure accuracies are by default.
 CONFIDENCE = 0.95
 # How far rounding may take a mean of probabilities beyond one.
 _ALMOST_ONE = 1 + 1e-6
@@ -25,7 +25,7 @@ _LARGEST_WEIGHT = 1e12
 
 @dataclass(frozen=True, eq=False)
 class SetCalibration:
-    """The probabilities of rows held out, in an order that tells nothing of the rows."""
+    """The probabilities of rows held out, in an order that reveals nothing about the rows."""
 
     source: Annotated[str, OneOf(OUT_OF_FOLD, GIVEN_ROWS)]
     label: Annotated[np.ndarray, Index("S", "C")]
@@ -34,7 +34,7 @@ class SetCalibration:
 
     @classmethod
     def of(cls, source: str, codes: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> Self:
-        """Keep what was predicted of rows of these classes."""
+        """Keep the predictions of rows of these classes."""
         order = np.lexsort((weight, *predicted.T, codes))
         return cls(source, codes[order], predicted[order], weight[order])
 
@@ -70,7 +70,7 @@ class SetCalibration:
         accuracy: float | None,
         confidence: float,
     ) -> Bunch:
-        """Return what is known of the rows that are answered; ``answers`` (n,) are codes."""
+        """Return the accuracy on the rows that are answered; ``answers`` (n,) are codes."""
         if (reject is None) == (accuracy is None):
             raise ValueError(
                 "rejection takes a share of rows (reject=0.1) or an accuracy that is wanted of "
@@ -95,11 +95,11 @@ class SetCalibration:
         )
 
     def _without_the_least_sure(self, right: np.ndarray, share: float, chance: float) -> Bunch:
-        """Tell what is known of the rows that are answered, if at most a share of them is not."""
+        """Return the accuracy on the answered rows, if at most a share of them is left out."""
         top = self.probabilities.max(axis=1)
         tops, position = np.unique(top, return_inverse=True)
         weights = np.bincount(position, self.weight)
-        # How much lies below each of the probabilities that are found.
+        # The weight below each of the probabilities that occur.
         below = np.append(0.0, np.cumsum(weights))[:-1] / weights.sum()
         first = np.flatnonzero(below <= share + 1e-12)[-1]
         answered = top >= tops[first]

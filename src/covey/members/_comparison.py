@@ -28,16 +28,16 @@ from covey.members._prepared_fit import PreparedFit
 
 # The share of a time limit after which no candidate is begun: what is kept is fitted once more.
 SHARE_OF_SEARCH = 0.75
-# Fits of fewer rows take one thread each; more of them would wait for each other.
+# Fits of fewer rows take one thread each; more threads would wait for each other.
 _FEW_ROWS = 10_000
 
 
 class _OutOfTimeError(Exception):
-    """The time of a fit is over while a candidate is compared."""
+    """Raised when the time of a fit is over while a candidate is compared."""
 
 
 class KindComparison:
-    """Compares the members that a flock may have beside linear ones, and fits those it keeps.
+    """A comparison of the members that a flock may have beside linear ones, and their fits.
 
     ``library`` has the folds, and the linear members if there are any.
     """
@@ -46,13 +46,16 @@ class KindComparison:
         self._fit, self._rows, self._library = fit, fit.rows, library
         self._clock, self._says = clock, says
         self._models: dict[str, Any] = {}
-        #: The models of the folds by name, where no checkpoint keeps what they predicted.
+        #: The models of the folds by name, if no checkpoint keeps their predictions.
         self.on_folds: dict[str, list[Any]] = {}
-        # Once: to look for the libraries takes longer than the fit of a small model.
+        # Only once: looking for the libraries takes longer than the fit of a small model.
         self._threads = ThreadpoolController()
 
     def run(self, wanted: dict[str, Any], table: TableFacts, *, as_far_as_they_suit: bool) -> None:
-        """Add to the library what is wanted; with ``as_far_as_they_suit`` what cannot is not."""
+        """Add the wanted kinds to the library.
+
+        With ``as_far_as_they_suit``, kinds that do not suit the table are left out.
+        """
         library, journal = self._library, self._fit.journal
         suited = [
             name
@@ -91,7 +94,7 @@ class KindComparison:
                 self._says.begin(library.told(name))
 
     def weights(self) -> np.ndarray:
-        """The weight of each candidate, (M,); of none that there is no time to fit on all rows."""
+        """Return the weight of each candidate, (M,): zero without time to fit it on all rows."""
         without: set[str] = set()
         while True:
             shares = self._library.weights(without)
@@ -102,7 +105,7 @@ class KindComparison:
             without.add(slowest)
 
     def _slowest(self, shares: np.ndarray) -> str | None:
-        """Of what has a weight, the model that takes longest on all rows, if time is short."""
+        """Return the weighted model that takes longest on all rows, if time is short."""
         kept = [name for name, share in zip(self._library.names, shares, strict=True) if share > 0]
         expected = {name: self._expected(name) for name in kept if name in self._models}
         if len(kept) < 2 or not expected:
@@ -111,13 +114,13 @@ class KindComparison:
         return max(expected, key=expected.__getitem__) if self._clock.as_before(is_short) else None
 
     def _expected(self, name: str) -> float:
-        """How many seconds a model will take on all rows, by what it took on the folds."""
+        """Return how many seconds a model will take on all rows, by what it took on the folds."""
         folds = self._library.held_out.folds
         n_fitted = sum(len(train) for train, _ in folds)
         return self._library.seconds[name] * np.count_nonzero(self._rows.weight) / n_fitted
 
     def fitted(self, name: str) -> Any:
-        """A model on all rows."""
+        """Return a model that is fitted on all rows."""
         rows = self._rows
         used = np.flatnonzero(rows.weight)
         X, weight = as_given(self._fit.table.given_columns, rows.X, name), rows.weight[used]
@@ -137,9 +140,9 @@ class KindComparison:
     def _on_folds(
         self, name: str, model: Any, *, may_fail: bool
     ) -> tuple[np.ndarray | str, float]:
-        """What `_cross_predicted` gives, or why a model is left out, and the seconds it took.
+        """Return what `_cross_predicted` gives, or why a model is left out, and its seconds.
 
-        A checkpoint keeps all of it: who takes longest must not depend on when a fit went on.
+        A checkpoint keeps all of it: the slowest model must not depend on when a fit was resumed.
         """
         journal = self._fit.journal
         task = None if journal is None else journal.begin()
@@ -154,7 +157,7 @@ class KindComparison:
         except _OutOfTimeError:
             found = "the time is over"
         except ValueError as error:
-            # A class of one row cannot be calibrated, and the like.
+            # A class of one row cannot be calibrated, for example.
             if not may_fail:
                 raise
             found = str(error)
@@ -165,10 +168,10 @@ class KindComparison:
         return found, seconds
 
     def _cross_predicted(self, name: str, model: Any) -> np.ndarray:
-        """What a model predicts of the rows that each fold holds out, one after the other.
+        """Return a model's predictions of the rows that each fold holds out, one after the other.
 
-        Where folds are drawn repeatedly, a model that brings nothing on the first of them is not
-        fitted on the others.
+        If folds are drawn repeatedly, a model without a gain on the first of them is not fitted on
+        the others.
         """
         held_out, y = self._library.held_out, self._rows.y
         X = as_given(self._fit.table.given_columns, self._rows.X, name)
@@ -196,15 +199,15 @@ class KindComparison:
         return np.concatenate(parts)
 
     def _weights(self, name: str, model: Any, train: np.ndarray) -> dict[str, np.ndarray]:
-        """The weights of a fold's rows, as a model takes them."""
+        """Return the weights of a fold's rows in the form that a model takes."""
         weight = self._library.held_out.weight
         if np.ptp(weight[train]) == 0:
             return {}
         try:
             return weight_parameters(model, name, weight)
         except TypeError:
-            # Of a long table more rows of small classes are sampled, and each counts for less:
-            # no reason to refuse a model that takes no weights, where nobody gave any.
+            # In a long table more rows of small classes are sampled, and each counts for less. If
+            # the user gave no weights, that is no reason to refuse a model that takes none.
             given = self._rows.weight
             if np.ptp(given[given > 0]) > 0:
                 raise
@@ -214,7 +217,7 @@ class KindComparison:
     def _quietly(self, n_rows: int) -> Iterator[None]:
         """Let a fit on few rows have one thread of OpenMP: more would wait for each other.
 
-        A thread of joblib does not know what was set about overflows.
+        A thread of joblib does not inherit the settings about overflows.
         """
         with np.errstate(all="ignore"):
             if n_rows >= _FEW_ROWS:

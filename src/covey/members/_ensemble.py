@@ -1,4 +1,4 @@
-"""What every ensemble does once it has members and a fuser."""
+"""The methods that every ensemble has once there are members and a fuser."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 # Predictions of numbers go beyond the range of the training rows by this share of its length, or
-# by that of so many rows among all, at most by all of it.
+# by this number over the number of rows, at most by all of it.
 _LEAST_MARGIN = 0.05
 _ROWS_OF_MARGIN = 50
 # The squares of numbers to be predicted must stay finite, and sums of them too.
@@ -47,7 +47,7 @@ _LARGEST = 1e150
 
 
 def check_numbers(y: ArrayLike) -> np.ndarray:
-    """What is to be predicted, as float64; one finite number a row."""
+    """Return the numbers to predict as float64; there is one finite number per row."""
     check_one_target(y)
     y = column_or_1d(y, warn=True)
     y = as_numbers(y)
@@ -61,33 +61,33 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
 
 
 def range_of_numbers(n_rows: int, low: float, high: float) -> np.ndarray:
-    """Return what numbers are predicted, by the least and the greatest y of so many rows."""
-    # Of few rows, new ones go farther beyond the range.
+    """Return the range of predicted numbers, by the least and the greatest y of the rows."""
+    # If there are few rows, new ones go farther beyond their range.
     margin = (high - low) * max(_LEAST_MARGIN, min(1.0, _ROWS_OF_MARGIN / n_rows))
     least = low - margin if low < 0 else max(low - margin, 0.0)
     return np.array([least, high + margin])
 
 
 def held_within(fused: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return numbers within a range; what is infinite is refused elsewhere, not hidden."""
+    """Return numbers within a range; infinite ones are refused elsewhere, not hidden."""
     return np.where(np.isfinite(fused), np.clip(fused, *seen), fused)
 
 
 class _Measured(OrAbsent):
-    """What columns are worth, which is measured before it is written."""
+    """An importance of columns, which is measured before it is written."""
 
     def of(self, owner: Any, name: str) -> Any:
-        """Return what was measured, or is now."""
+        """Return the importance, measured now if it was not measured before."""
         return owner.importance_
 
 
 def classifies(estimator: Any) -> bool:
-    """Whether it is one of scikit-learn's classifiers."""
+    """Return whether it is one of scikit-learn's classifiers."""
     return isinstance(estimator, ClassifierMixin)
 
 
 def regresses(estimator: Any) -> bool:
-    """Whether it is one of scikit-learn's regressors."""
+    """Return whether it is one of scikit-learn's regressors."""
     return isinstance(estimator, RegressorMixin)
 
 
@@ -106,9 +106,9 @@ class Ensemble(ABC, Estimator):
     classes_: Annotated[np.ndarray, Where("_classifies", Labels("C"))]
     n_features_in_: Annotated[int, Whole(1, 1 << 31, letter="F")]
     feature_names_in_: Annotated[np.ndarray, FEATURE_NAMES]
-    # None of a model that was fitted before this was learnt.
+    # None of a model that was fitted before this was stored.
     _seen_columns: Annotated[SeenColumns | None, OrAbsent(Record(SeenColumns))] = None
-    # What columns are worth, or the rows by which it is measured when somebody asks for it.
+    # The importance of columns, or the rows by which it is measured when it is first read.
     _importance_of_columns: Annotated[Any, _Measured(Record(Importance))] = None
     y_range_: Annotated[np.ndarray, Where("_regresses", OrAbsent(Array("2")))]
     # The most probable class is predicted, unless `decide` says otherwise.
@@ -116,11 +116,11 @@ class Ensemble(ABC, Estimator):
 
     _classifies, _regresses = property(classifies), property(regresses)
 
-    # What a parameter lists, if it is members.
+    # The entries that a parameter lists, if they are members.
     _roster: Roster | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of this estimator and, if ``deep``, its members (by name) and theirs."""
+        """Return parameters of this estimator and, if ``deep``, of its members (by name)."""
         params = super().get_params(deep=deep)
         return params | self._roster.params() if deep and self._roster else params
 
@@ -132,7 +132,7 @@ class Ensemble(ABC, Estimator):
         return super().set_params(**(self._roster.set_members(params) if self._roster else params))
 
     def _check_rows(self, X: Any) -> Any:
-        """Rows to predict, validated; by default the table as it is, for members to read."""
+        """Return rows to predict, validated; by default the table itself, for members to read."""
         check_is_fitted(self, "fuser_")
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -140,26 +140,26 @@ class Ensemble(ABC, Estimator):
 
     @abstractmethod
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
-        """What the members predict; of a kind other than ``kind_``, if one is given."""
+        """Return the members' predictions, of another kind than ``kind_`` if one is given."""
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         """Apply a function to blocks of rows."""
         return in_blocks(function, X)
 
     def _member_values(self, X: Any) -> np.ndarray:
-        """What the public method for the members' predictions returns."""
+        """Return the result of the public method for the members' predictions."""
         P = self._shown(X)
         return P.values if self._classifies else np.where(P.known, P.values[:, :, 0], np.nan)
 
     def _shown(self, X: Any) -> Predictions:
-        """Predictions; probabilities if all members have them, whatever the fuser reads."""
+        """Return predictions, as probabilities if all members have them."""
         fused = getattr(self, "kind_", "probability") in ("probability", "value")
         if fused or not all(hasattr(member, "predict_proba") for member in self.estimators_):
             return self._predictions(X)
         return self._predictions(X, "probability")
 
     def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
-        """What the members predict, and the features that the fuser sees."""
+        """Return the members' predictions, and the features that the fuser sees."""
         return self._predictions(X), X
 
     def _fused(self, X: Any) -> np.ndarray:
@@ -169,7 +169,7 @@ class Ensemble(ABC, Estimator):
         return self.fuser_.fuse_log(*self._to_fuse(X))
 
     def _bounded(self, fused: np.ndarray) -> np.ndarray:
-        """What is fused, within the range that numbers keep to."""
+        """Return fused predictions within the range that numbers keep to."""
         return held_within(fused, self.y_range_) if hasattr(self, "y_range_") else fused
 
     def _importance(self, X: Any) -> np.ndarray:
@@ -183,16 +183,16 @@ class Ensemble(ABC, Estimator):
         return (make_fuser if self._classifies else make_value_fuser)(rule)
 
     def __call__(self, X: Any) -> np.ndarray:
-        """What a tool gets that wants a function of rows, such as ``shap.Explainer(flock, X)``.
+        """Predict, for tools that take a function of rows, such as ``shap.Explainer(flock, X)``.
 
-        It is ``predict_proba`` of classes, and ``predict`` of numbers.
+        It is ``predict_proba`` for classes, and ``predict`` for numbers.
         """
         return self.predict_proba(X) if self._classifies else self.predict(X)
 
     # -- predict -----------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest fused probability, or what `decide` has set; or the number.
+        """Return the class with the highest fused probability, or as `decide` sets; or the number.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Ensemble(ABC, Estimator):
         Returns
         -------
         predicted : ndarray of shape (n_samples,)
-            Numbers are finite, or are refused.
+            Numbers are always finite; an error is raised if one is not.
         """
         fused = self._answers(self._check_rows(X))
         if self._classifies:
@@ -215,7 +215,7 @@ class Ensemble(ABC, Estimator):
         return returned(fused, X)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy of the fused decision, or with ``fuser="oracle"`` the oracle's; R^2 of numbers.
+        """Return the accuracy of the fused decision, or of ``fuser="oracle"``; R^2 of numbers.
 
         Parameters
         ----------
@@ -235,23 +235,23 @@ class Ensemble(ABC, Estimator):
     # -- explain ---------------------------------------------------------------------------
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
-        """Rows as ``_answers`` takes them, and the feature that each column is made of."""
+        """Return rows in the form of ``_answers``, and the feature of each of their columns."""
         return self._check_rows(X), np.arange(self.n_features_in_)
 
     def _answers(self, rows: Any) -> np.ndarray:
-        """Fused probabilities, or numbers, of such rows."""
+        """Return fused probabilities, or numbers, of such rows."""
         return self._by_blocks(self._fused, rows)
 
     def _columns_looked_at(self) -> np.ndarray:
-        """Which features may move a prediction, (n_features,)."""
+        """Return which features may move a prediction, (n_features,)."""
         return np.ones(self.n_features_in_, dtype=bool)
 
     @property
     def importance_(self) -> Importance | None:
-        """What the model loses where it does not know a column; None if no rows are known.
+        """The loss of the model without each column; None if no rows are known.
 
-        An `Importance`, measured on rows that folds held out; of models without folds on training
-        rows, when it is first asked for. Its ``rows`` say on which.
+        An `Importance`, measured on rows that folds held out; for models without folds on training
+        rows, when it is first read. Its ``rows`` say on which.
         """
         check_is_fitted(self)
         if hasattr(self._importance_of_columns, "measured"):
@@ -260,7 +260,7 @@ class Ensemble(ABC, Estimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """The part of each column in all that is lost without one; sums to one, or is 0."""
+        """The share of each column in all that is lost without one; sums to one, or is 0."""
         found = self.importance_
         if found is None:
             raise AttributeError(
@@ -278,18 +278,18 @@ class Ensemble(ABC, Estimator):
         """Learn what is typical of the columns of the rows that the model is fitted to."""
         self.__dict__.pop("decision_", None)  # it was measured on the model of the last fit
         if not all(X.shape):
-            return  # refused by whatever is fitted to it
+            return  # the members will refuse it
         names = feature_names(self)
         self._seen_columns = seen_columns(X, names, weight=weight, reading=reading)
 
     def _keep_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Keep some training rows, by which importance is measured when it is asked for."""
+        """Keep some training rows, by which importance is measured when it is first read."""
         from covey.members._importance import TrainingSample
 
         self._importance_of_columns = TrainingSample.of(X, y, weight)
 
     def contributions(self, X: Any, *, background: Any = None) -> Contributions:
-        """How much each column moves the prediction of a row away from the average.
+        """Return how much each column moves the prediction of a row away from the average.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Ensemble(ABC, Estimator):
         return contributions(self, X, background=background)
 
     def what_if(self, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
-        """What is predicted of a row as it is, and of one in which columns are changed.
+        """Predict a row as it is, and again with some columns changed.
 
         Parameters
         ----------
@@ -333,13 +333,13 @@ class Ensemble(ABC, Estimator):
         max_columns: int = 2,
         background: Any = None,
     ) -> SmallestChange | None:
-        """The smallest change of a row, of one column or two, that changes the answer.
+        """Find the smallest change of a row, of one column or two, that changes the answer.
 
         Parameters
         ----------
         row : data frame or array with one row, Series, one-dimensional array or dict
         to : class, or number of a regressor, optional
-            What is to be predicted; by default any class but that of now.
+            The wanted prediction; by default any class but the present one.
         fixed : collection of columns, default=()
             Columns that cannot change.
         max_columns : {1, 2}, default=2
@@ -359,7 +359,7 @@ class Ensemble(ABC, Estimator):
     def _with_reasons(
         self, X: Any, decided: list[dict[str, Any]], top: int, background: Any
     ) -> Explanations:
-        """Records of who decided, with what speaks for and against each decision before that."""
+        """Return records of who decided, preceded by the reasons for and against the decision."""
         from covey.inspection import reasons
 
         why = reasons(self, X, top=top, background=background)
@@ -370,7 +370,7 @@ class Ensemble(ABC, Estimator):
         return Explanations({**one, **other} for one, other in zip(why, decided, strict=True))
 
     def explain_fusion(self, X: Any, *, as_frame: bool = False) -> np.ndarray | DataFrame:
-        """Who decided: the importance of each member for each row.
+        """Return who decided: the importance of each member for each row.
 
         Parameters
         ----------
@@ -387,7 +387,7 @@ class Ensemble(ABC, Estimator):
         return importance_frame(importance, X, self._names()) if as_frame else importance
 
     def report(self, X: Any, y: ArrayLike, **how: Any) -> Report:
-        """One HTML page about this ensemble: how good it is, who decides and why.
+        """Make one HTML page about this ensemble: how good it is, who decides and why.
 
         Parameters
         ----------
@@ -407,12 +407,12 @@ class Ensemble(ABC, Estimator):
         return build_report(self, X, y, **how)
 
     def model_card(self, X: Any = None, y: ArrayLike | None = None, **how: Any) -> str:
-        """A model card in the format of Hugging Face's hub: data, measures, members.
+        """Write a model card in the format of Hugging Face's hub: data, measures, members.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
-            Rows that it was not trained on. Without them a flock goes by rows held out.
+            Rows that it was not trained on. Without them, rows held out are used.
         y : array-like of shape (n_samples,), optional
         **how
             ``title``, ``about``, ``data`` and ``license``, as for `covey.reporting.build_card`.
@@ -434,7 +434,7 @@ class Ensemble(ABC, Estimator):
         *,
         fuser: str | Fuser | None = None,
     ) -> np.ndarray:
-        """The score of the first member, the first two, ... and all of them.
+        """Return the scores of the first member, the first two, ... and all of them.
 
         Parameters
         ----------
@@ -459,7 +459,7 @@ class Ensemble(ABC, Estimator):
             )
         P = self._predictions(X)
         weight = check_sample_weight(to_numpy(sample_weight), P.n_samples)
-        # A label that no member knows is one that all get wrong.
+        # A label that no member knows counts as an error of all.
         truth = P.encode(to_numpy(y), unknown="ignore")
         if isinstance(fuser, Oracle):
             return staged_oracle(fuser.right(P, truth), P.constant_members, weight)
@@ -468,20 +468,20 @@ class Ensemble(ABC, Estimator):
     def _stages(
         self, P: Predictions, truth: np.ndarray, X: Any, weight: np.ndarray, fuser: Fuser
     ) -> np.ndarray:
-        """Scores (K,) of the first members under a fixed rule."""
+        """Return scores (K,) of the first members under a fixed rule."""
         return stage_scores(fuser, P, truth, X, weight)
 
     # -- classes -----------------------------------------------------------------------------
 
     @of_classes
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of what ``predict_proba`` gives, without underflow where the rule allows."""
+        """Return logarithms of ``predict_proba``, without underflow where the rule allows."""
         rows = self._check_rows(X)
         return returned(self._by_blocks(self._fused_log, rows), X)
 
     @of_classes
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Fused probabilities of the classes.
+        """Return fused probabilities of the classes.
 
         Parameters
         ----------
@@ -496,7 +496,7 @@ class Ensemble(ABC, Estimator):
 
     @property
     def threshold_(self) -> float | None:
-        """The probability from which on the class of ``decision_`` is predicted, or None."""
+        """The least probability at which the class of ``decision_`` is predicted, or None."""
         return None if self.decision_ is None else self.decision_.threshold
 
     @of_classes
@@ -511,30 +511,31 @@ class Ensemble(ABC, Estimator):
     ) -> Self:
         """Choose how probabilities become a class: by a threshold, or by costs.
 
-        From then on ``predict`` and what explains its answers use it, until the next fit;
-        ``predict_proba`` stays as it is. Without arguments the most probable class is predicted
+        From then on ``predict`` and all explanations use the decision, until the next fit;
+        ``predict_proba`` is unchanged. Without arguments the most probable class is predicted
         again.
 
         Parameters
         ----------
         X, y : array-like of shape (n_samples, n_features) and (n_samples,), optional
-            Rows that the model was **not** fitted on, by which it is counted what a decision
-            finds. By default those that the search held out, or that ``calibrate`` was given.
+            Rows that the model was **not** fitted on, on which the decision's alarms and misses
+            are counted. By default those that the search held out, or that ``calibrate`` was
+            given.
         threshold : dict {label: probability}, optional
-            A row is of this class if its probability is at least this; else it is of the most
+            A row is of this class if its probability is at least this; otherwise it is of the most
             probable of the other classes.
         find : dict {label: share}, optional
             The highest threshold that finds at least this share of the class's rows, among rows
             held out.
         costs : dict {label: cost} or array-like of shape (n_classes, n_classes), optional
-            The class with the smallest expected cost: what it costs to miss a row of a class
-            (1 for those that are not named), or what it costs if the true class (row) is
-            predicted as another (column).
+            Predict the class with the smallest expected cost: the cost of missing a row of a class
+            (1 for classes that are not named), or the cost if the true class (row) is predicted as
+            another (column).
 
         Returns
         -------
         self : object
-            With ``decision_``, which says what is found on rows held out, and ``threshold_``.
+            With ``decision_``, the result on rows held out, and ``threshold_``.
 
         Examples
         --------
@@ -568,12 +569,12 @@ class Ensemble(ABC, Estimator):
         return self
 
     def _rows_held_out_for_decisions(self) -> tuple[Any, ...]:
-        """Codes, probabilities and weights of rows held out, and where they are from."""
+        """Return codes, probabilities and weights of rows held out, and where they are from."""
         return None, None, None, None
 
     @of_classes
     def decision_function(self, X: Any) -> np.ndarray:
-        """Log-odds of the second class, or the logarithm of each class's probability; finite.
+        """Return log-odds of the second class, or the finite logarithms of probabilities.
 
         The shape is (n_samples,) for two classes, else (n_samples, n_classes).
         """
@@ -584,7 +585,7 @@ class Ensemble(ABC, Estimator):
 
     @of_classes
     def member_probabilities(self, X: Any) -> np.ndarray:
-        """What each member predicts, (n_samples, n_members, n_classes).
+        """Return the predictions of each member, (n_samples, n_members, n_classes).
 
         These are probabilities, or votes or scores where some members have none.
         """
@@ -592,27 +593,27 @@ class Ensemble(ABC, Estimator):
 
     @of_classes
     def oracle_score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of rows on which at least one member is right; it takes what ``score`` takes.
+        """Return the share of rows on which at least one member is right.
 
         No fusion that picks a member can do better (the paper's g_orc), but one that mixes
-        members, as a gate does, can be right where none of them is; by Theorem 1 no
-        member is more accurate. Members that are constant over these rows
-        (`covey.Predictions.constant_members`) are left out: of one for each class some member
-        would be right on every row, though none of them knows anything. (A gate between such
-        members decides by itself, and can then be above this score.) If a constant member is
-        right more often than all others together, its accuracy is the score.
+        members, as a gate does, can be right where none of them is; by Theorem 1 no member is more
+        accurate. Members that are constant over these rows (`covey.Predictions.constant_members`)
+        are left out: with one for each class, some member would be right on every row, though none
+        of them knows anything. (A gate between such members decides by itself, and can then be
+        above this score.) If a constant member is right more often than all others together, its
+        accuracy is the score. The parameters are those of ``score``.
         """
         return float(self.staged_score(X, y, sample_weight, fuser="oracle")[-1])
 
     @of_classes
     def gap_closed(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """How much of the way from equal weights to the oracle the fusion goes.
+        """Return how much of the way from equal weights to the oracle the fusion goes.
 
-        The accuracies are those of the fused decision, of the same members with equal weights
-        (the paper's g_EW; a majority vote of members without probabilities) and of the oracle:
-        ``(score - equal) / (oracle - equal)``, where constant members count as in
-        `oracle_score`. 0 is as good as equal weights, 1 as the oracle, and a fusion that mixes
-        members can be above; NaN where there is no way to go. It takes what ``score`` takes.
+        The accuracies are those of the fused decision, of the same members with equal weights (the
+        paper's g_EW; a majority vote of members without probabilities) and of the oracle: ``(score
+        - equal) / (oracle - equal)``, where constant members count as in `oracle_score`. 0 is as
+        good as equal weights, 1 as the oracle, and a fusion that mixes members can be above; NaN
+        where the oracle is no better than equal weights. The parameters are those of ``score``.
         """
         check_is_fitted(self, "fuser_")
         votes = getattr(self, "kind_", "probability") != "probability"
@@ -627,12 +628,12 @@ class Ensemble(ABC, Estimator):
 
     @of_numbers
     def member_predictions(self, X: Any) -> np.ndarray:
-        """What each member predicts, (n_samples, n_members)."""
+        """Return the predictions of each member, (n_samples, n_members)."""
         return self._by_blocks(self._member_values, self._check_rows(X))
 
 
 def accepts_dask(method: Method) -> Method:
-    """Let a method of rows take Dask collections too, for which it returns lazy ones."""
+    """Let a method of rows also accept Dask collections, for which it returns lazy results."""
     names = list(signature(method).parameters)[2:]
 
     @wraps(method)

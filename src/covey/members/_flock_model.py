@@ -1,4 +1,4 @@
-"""What a flock predicts by, as data: what models of linear members and of several kinds share."""
+"""The base of all models of flocks, as data: linear members, or members of several kinds."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from covey.tables._known_table import KnownTable
 
 @dataclass(frozen=True, eq=False)
 class FlockModel:
-    """Members and a ``fuser``, the target that they predict, and the table that they are asked of.
+    """Members and a ``fuser``, the target that they predict, and the table that they read.
 
     Without a table it is a member of another model, and takes rows of numbers as they are. Rows
     that are called ``rows`` are such numbers, those called ``X`` a user's own. A subclass writes
-    ``predictions``, and what is told of the members: ``columns``, ``describe``, ``decisions``.
+    ``predictions``, and the descriptions of the members: ``columns``, ``describe``, ``decisions``.
     """
 
     target: Annotated[Classes | Numbers, stored.AnyOf(Classes, Numbers, letters="C")]
     table: Annotated[KnownTable | None, stored.Record(KnownTable, "D F")]
 
-    # A field of some, and made of others.
+    # A field of some subclasses, computed by others.
     fuser: ClassVar[Any]
 
     @property
     def own_table(self) -> KnownTable:
-        """The table, of a model that has one."""
+        """The table, which a model has unless it is a member of another one."""
         assert self.table is not None
         return self.table
 
@@ -44,7 +44,7 @@ class FlockModel:
         return finite_in_blocks(self.fused, self.rows(X))
 
     def members(self, X: Any) -> Predictions:
-        """Return what the members predict of rows of a table."""
+        """Return the members' predictions of rows of a table."""
         return self.predictions(self.rows(X))
 
     def importance(self, X: Any) -> np.ndarray:
@@ -52,15 +52,15 @@ class FlockModel:
         return finite_in_blocks(self.weights_of_rows, self.rows(X))
 
     def predictions(self, rows: Any) -> Predictions:
-        """Return what the members predict."""
+        """Return the members' predictions."""
         raise NotImplementedError
 
     def fused(self, rows: Any) -> np.ndarray:
-        """Return what they predict together."""
+        """Return the members' fused predictions."""
         return self.target.bounded(self.fuser.fuse(self.predictions(rows), rows))
 
     def fused_log(self, rows: Any) -> np.ndarray:
-        """Return the logarithms of that."""
+        """Return the logarithms of the fused predictions."""
         return self.fuser.fuse_log(self.predictions(rows), rows)
 
     def weights_of_rows(self, rows: Any) -> np.ndarray:
@@ -68,10 +68,10 @@ class FlockModel:
         return self.fuser.importance(self.predictions(rows), rows)
 
     def outputs(self, rows: Any) -> np.ndarray:
-        """Return what each member predicts, (n, K, C); C is 1 for numbers."""
+        """Return the predictions of each member, (n, K, C); C is 1 for numbers."""
         return self.predictions(rows).values
 
     def member_values(self, rows: Any) -> np.ndarray:
-        """Return what each member predicts, (n, K, C) or (n, K)."""
+        """Return the predictions of each member, (n, K, C) or (n, K)."""
         P = self.predictions(rows)
         return np.where(P.known, P.values[:, :, 0], np.nan) if P.kind == "value" else P.values

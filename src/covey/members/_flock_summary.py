@@ -16,24 +16,24 @@ from covey.fusers._gate import GatedGroups
 from covey.inspection._importance import Importance
 
 WIDTH, HEIGHT = 100, 24
-# How long names may be: shorter ones are tried where a line would be too long.
+# The lengths that names may have: shorter ones are tried where a line would be too long.
 _NAME_LENGTHS = (30, 22, 16, 12)
 # How many features of a member are named, and how many conditions of a gate.
 _MOST_FEATURES = 3
 _MOST_CONDITIONS = 2
 _LONGEST_CONDITION = 76
-# A column is named where it has so large a share in what is lost without columns.
+# A column is named if it has at least this share in all that is lost without columns.
 _LEAST_NEEDED = 0.02
 # A second condition is named if it moves the gate by this share of what the first one does.
 _LEAST_SHARE = 1 / 3
-# How many deviations from its mean a feature without ramps is followed, to either side.
+# The number of deviations from its mean to which a feature without ramps is followed.
 _REACH = 2.0
-# An output bends with a feature if less than this share of its ups and downs is left at the end.
+# An output bends with a feature if less than this share of its ups and downs remains at the end.
 _LEAST_NET = 0.5
-# How many times more a feature speaks against a class than for any other, to say so.
+# How many times more a feature must speak against a class than for any other, to be told so.
 _CLEARLY = 1.5
-# How far the logarithm of a member's weight must move with one deviation of what its gate sees,
-# to be mentioned, and to say "mostly": its weight is then about e times as large at one deviation
+# How far the logarithm of a member's weight must move with one deviation of the gate's input to be
+# mentioned, and to be called "mostly": its weight is then about e times as large at one deviation
 # above the mean as at one below.
 _LEAST_ROUTING = 0.1
 _MUCH_ROUTING = 0.5
@@ -53,7 +53,7 @@ class Summary(str):
 
 @dataclass(frozen=True)
 class Effect:
-    """How outputs, C of them, change with one feature, or with a product of two."""
+    """The change of outputs, C of them, with one feature, or with a product of two."""
 
     features: tuple[str, ...]
     size: float  # how far one deviation of its columns moves an output, on average
@@ -62,12 +62,12 @@ class Effect:
     peaks: bool  # whether the first output is higher in between than at the ends
 
     def name(self, longest: int) -> str:
-        """The feature's name, or those of both, each of at most this many characters."""
+        """Return the feature's name, or those of both, each of at most this many characters."""
         return " x ".join(shortened(one, longest) for one in self.features)
 
 
 class ColumnEffects:
-    """What columns of a basis mean in terms of features: ramps and squares of each as one."""
+    """The columns of a basis in terms of features: ramps and squares of each as one."""
 
     def __init__(
         self,
@@ -84,14 +84,14 @@ class ColumnEffects:
         self._keys, self._key_of = np.unique(key, return_inverse=True)
 
     def strongest(self, coef: np.ndarray) -> Iterator[Effect]:
-        """The effects of coefficients (C, P) that are not zero, the strongest first."""
+        """Yield the effects of coefficients (C, P) that are not zero, the strongest first."""
         columns = np.abs(coef * self._scale).mean(axis=0)
         sizes = np.bincount(self._key_of, weights=columns, minlength=len(self._keys))
         for position in np.argsort(-sizes, kind="stable"):
             if sizes[position] == 0:
                 return
             own = np.flatnonzero(self._key_of == position)
-            # Of what is made of one variable, the strongest is named.
+            # Of the columns that are made of one variable, the strongest is named.
             yield self._effect(int(own[columns[own].argmax()]), own, float(sizes[position]), coef)
 
     def _effect(self, column: int, own: np.ndarray, size: float, coef: np.ndarray) -> Effect:
@@ -128,9 +128,9 @@ def flock_summary(
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> Summary:
-    """Tell what members look at and when they are asked, in so many lines of so many characters.
+    """Describe the members' features and conditions, in at most this many lines and characters.
 
-    The first line says what the model is ``called``, the second what is lost without columns.
+    The first line says what the model is ``called``, the second which columns are needed most.
     """
     table, weights, target = model.table, _weights(model), model.target
     names, made_of = table.columns, None if table.preparation is None else table.column_of
@@ -161,7 +161,7 @@ def flock_summary(
 
 
 def needed_most(found: Importance | None, width: int = WIDTH) -> list[str]:
-    """A line about the columns without which the most is lost; none where that is not known."""
+    """Return a line about the columns without which the most is lost; none if that is unknown."""
     ranked = [] if found is None else [one for one in found.ranked() if one[1] >= _LEAST_NEEDED]
     if not ranked:
         return []
@@ -178,7 +178,7 @@ def needed_most(found: Importance | None, width: int = WIDTH) -> list[str]:
 
 
 def _weights(model: Any) -> np.ndarray:
-    """The mean importance (K,) of each member; where a fuser's is not known, all the same."""
+    """Return the mean importance (K,) of each member; equal ones where a fuser's is unknown."""
     if hasattr(model.fuser, "member_weights"):
         weights = model.fuser.member_weights(model.n_members)
         return np.asarray(weights / weights.sum())
@@ -188,7 +188,7 @@ def _weights(model: Any) -> np.ndarray:
 def _member_lines(
     head: str, target: Any, n_features: str, moving: list[Effect], asked: str, width: int
 ) -> list[str]:
-    """A member in one line, or in two if there is much to say."""
+    """Describe a member in one line, or in two if there is much to say."""
     if not moving:
         return [f"{head}predicts the same for every row; asked {asked}"]
     for longest in _NAME_LENGTHS:
@@ -205,7 +205,7 @@ def _member_lines(
 
 
 def shortened(text: str, most: int) -> str:
-    """Return text of at most this many characters; what is too much is removed from the middle."""
+    """Return text of at most this many characters; surplus is removed from the middle."""
     text = " ".join(text.split())
     if len(text) <= most:
         return text
@@ -236,7 +236,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _in_words(target: Any, effects: list[Effect], longest: int) -> str:
-    """Features and what they do, those that do the same together."""
+    """Describe features and their effects, those with the same effect together."""
     parts = []
     for direction, same in groupby(effects, lambda effect: _direction(target, effect)):
         parts.append(direction.format(_joined([effect.name(longest) for effect in same])))
@@ -244,7 +244,7 @@ def _in_words(target: Any, effects: list[Effect], longest: int) -> str:
 
 
 def _joined(names: list[str], word: str = "and") -> str:
-    """Names as a sentence lists them: a, b and c."""
+    """Join names as a sentence lists them: a, b and c."""
     return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -255,7 +255,7 @@ def _direction(target: Any, effect: Effect) -> str:
     if target.is_numeric:
         return "rises with {}" if effect.rise[0] > 0 else "falls with {}"
     highest, lowest = effect.rise.argmax(), effect.rise.argmin()
-    # Of three classes one may be spoken against, without a word about the other two.
+    # With three classes a feature may speak against one, and say nothing about the others.
     against = len(effect.rise) > 2 and -effect.rise[lowest] > _CLEARLY * effect.rise[highest]
     label = shortened(str(target.classes[lowest if against else highest]), _NAME_LENGTHS[1])
     label = label.replace("{", "{{").replace("}", "}}")
@@ -263,7 +263,7 @@ def _direction(target: Any, effect: Effect) -> str:
 
 
 def _conditions(model: Any, names: list[str], made_of: np.ndarray | None) -> list[str]:
-    """When each member is asked, in words."""
+    """Return in words when each member is asked."""
     fuser = model.fuser
     if isinstance(fuser, GatedGroups):
         groups = np.repeat(np.arange(len(fuser.sizes)), fuser.sizes)
@@ -279,14 +279,14 @@ def _conditions(model: Any, names: list[str], made_of: np.ndarray | None) -> lis
     for k, group in enumerate(groups):
         together = groups == group
         share = model.shares[together]
-        # The gradient of the logarithm of a softmax, where its weights are the mean ones.
+        # The gradient of the logarithm of a softmax, at the mean weights.
         routing = coef[k] - share @ coef[together] / share.sum()
         found.append(_condition(effects, routing, scaled[2]))
     return found
 
 
 def _standardized(gate: Gate, n_features: int) -> tuple[tuple[Basis, Any, Any], np.ndarray]:
-    """Return what a gate sees, its moments, and the gate's coefficients of that.
+    """Return a gate's input, its moments, and the gate's coefficients of it.
 
     Standardized features have a mean of zero and a deviation of one; so have their squares.
     """
@@ -318,7 +318,7 @@ def _condition(effects: ColumnEffects, routing: np.ndarray, scale: np.ndarray) -
 
 
 def _where(effects: list[Effect], longest: int) -> str:
-    """Conditions in words: where the first output is high."""
+    """Return conditions in words: where the first output is high."""
     levels = []
     for effect in effects:
         if effect.bends:

@@ -26,7 +26,7 @@ _LEAST_PUSH = 1e-9
 # How many features of a member a table shows.
 _TOP_FEATURES = 4
 
-# What is named for a member that predicts the same for every row.
+# The name of the reason of a member that predicts the same for every row.
 CONSTANT = "(constant)"
 
 
@@ -40,7 +40,7 @@ def decisions(
 ) -> list[dict[str, Any]]:
     """Return the records of ``explain`` for rows as members see them.
 
-    With ``max_members`` only so many members are named for each row. The ``decision`` makes
+    With ``max_members`` only this many members are named for each row. The ``decision`` makes
     classes of probabilities, if it is not the most probable one that is predicted.
     """
     target, table = model.target, model.table
@@ -62,7 +62,7 @@ def decisions(
     order = np.argsort(-importance, axis=1, kind="stable")[:, :max_members]
     for rank, member in enumerate(order.T):
         weight = importance[np.arange(len(member)), member]
-        # The most important one is named, however many members share in a decision.
+        # The most important one is always named, however many members share in a decision.
         named = np.flatnonzero((weight > LEAST_WEIGHT) | (rank == 0))
         if not len(named):
             break
@@ -83,7 +83,7 @@ def decisions(
 
 
 def decided_records(model: Any, rows: Any, decision: Decision | None) -> list[dict[str, Any]]:
-    """Return a record of what is predicted of each row, which names no member yet."""
+    """Return a record of the prediction of each row, which names no member yet."""
     fused = finite_in_blocks(model.fused, rows)
     if model.target.is_numeric:
         found = [model.target.decision(one)[0] for one in fused]
@@ -94,10 +94,10 @@ def decided_records(model: Any, rows: Any, decision: Decision | None) -> list[di
 
 
 def _gate_shares(model: Any, rows: Any) -> np.ndarray:
-    """How much of each row's prediction is the gate's, (n,); see `covey.inspection.gate_share`.
+    """Return the gate's share in each row's prediction, (n,); see `covey.inspection.gate_share`.
 
-    What it replaces by means are those of the training rows, so that a row is explained alike
-    whichever rows are explained with it.
+    Its means are those of the training rows, so that the explanation of a row does not depend on
+    the rows that are explained with it.
     """
     P, importance = model.predictions(rows), model.weights_of_rows(rows)
     usual = np.broadcast_to(model.shares, importance.shape)
@@ -119,10 +119,11 @@ def _gate_shares(model: Any, rows: Any) -> np.ndarray:
 def because(
     pushes: np.ndarray, names: Names, top: int, *, either_way: bool
 ) -> list[tuple[str, float]]:
-    """Return what moved a member the most; nothing where nothing moved it.
+    """Return the features that moved a member the most; none if nothing moved it.
 
-    A class is decided by what speaks for it, a number by what moves it either way. Where nothing
-    speaks for a class, the member predicts it in spite of what is named.
+    The reasons for a class are the features that speak for it, for a number those that move it
+    either way. If nothing speaks for a class, the member predicts it in spite of the named
+    features.
     """
     size = pushes if not either_way and pushes.max() > _LEAST_PUSH else np.abs(pushes)
     chosen = np.argsort(-size, kind="stable")[:top]
@@ -130,7 +131,7 @@ def because(
 
 
 def feature_shares(basis: Basis) -> Any:
-    """The share (P, D) of each feature in each column: one, or half of a product of two."""
+    """Return the share (P, D) of each feature in each column: one, or half of a product."""
     paired = np.flatnonzero(basis.partner >= 0)
     every = np.arange(basis.n_columns)
     share = np.where(basis.partner >= 0, 0.5, 1.0)
@@ -147,7 +148,7 @@ def feature_shares(basis: Basis) -> Any:
 
 
 def flock_table(model: Any) -> str:
-    """The members as an HTML table: their group, mean importance, features, the heaviest."""
+    """Return the members as an HTML table: their group, mean importance and main features."""
     names = feature_names(model.table)
     sizes = model.member_sizes()
     # Only a search makes more than one group.
@@ -169,7 +170,7 @@ def flock_table(model: Any) -> str:
 
 
 def html_table(model: Any, title: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """An HTML table about a model."""
+    """Return an HTML table about a model."""
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     head = "".join(f"<th>{name}</th>" for name in heads)

@@ -25,7 +25,7 @@ from covey.members._stored import check_fuser, check_member, try_row
 
 
 class _Fusion(TransformerMixin, Ensemble):
-    """What both share: how members are fitted, and how the fuser learns from them."""
+    """The base of both: the fit of the members, and of the fuser on their predictions."""
 
     estimators: Annotated[list, Parameter(members=True)]
     fuser: Annotated[str | Fuser, Parameter(Fuser)]
@@ -38,7 +38,7 @@ class _Fusion(TransformerMixin, Ensemble):
     get_metadata_routing, transform = roster.get_metadata_routing, roster.transform
     get_feature_names_out = roster.get_feature_names_out
 
-    # What is given to fit is requested by parts; this estimator has no request of its own.
+    # The metadata of fit are requested by parts; this estimator has no request of its own.
     __metadata_request__fit = dict.fromkeys(("sample_weight", "groups", "unseen"), UNUSED)
 
     def _restored(self) -> None:
@@ -90,17 +90,17 @@ class _Fusion(TransformerMixin, Ensemble):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Passed to every member and to the fuser.
-        groups : array-like of shape (n_samples,), optional
-            Passed to the splitter. With a number of folds, none divides a group.
+        Passed to the splitter. With a number of folds, no group is split.
         unseen : array-like of shape (n_samples, n_members), bool, optional
-            With ``prefit=True``, which rows each member was trained without, as `out_of_bag` tells
-            of a forest: X and y may then be the members' own training rows. A fuser that learns
-            reads of each row only the members trained without it. (`Gate`, "knop" and "meta_des"
-            need every member; the mean of those trained without the row stands for the others.)
+            With ``prefit=True``, which rows each member was trained without, as `out_of_bag`
+            returns for a forest: X and y may then be the members' own training rows. A fuser that
+            learns uses for each row only the members trained without it. (`Gate`, "knop" and
+            "meta_des" need every member; the mean of those trained without the row replaces the
+            others.)
         **metadata
-            With scikit-learn's ``enable_metadata_routing``, whatever members request; they
-            then get weights only if they request them (``set_fit_request``), and a fuser gets
-            them unless it is told otherwise.
+            With scikit-learn's ``enable_metadata_routing``, whatever members request; they then
+            get weights only if they request them (``set_fit_request``), and a fuser gets them
+            unless it is told otherwise.
         """
         given = self._roster.checked()
         pairs = roster.kept(given)
@@ -118,7 +118,7 @@ class _Fusion(TransformerMixin, Ensemble):
             for name, member in pairs:
                 roster.check_fitted(name, member, "use prefit=False")
         classes = self._models.classes(type(self).__name__, pairs, y, self.prefit)
-        # What does not fit the members is refused before they are fitted, which may take long.
+        # Parameters that do not fit the members are refused before the fit, which may take long.
         fuser._check_parameters(self._models.blank(fuser, names, classes))
         if fuser.needs_X:
             fuser._features(X)
@@ -139,7 +139,7 @@ class _Fusion(TransformerMixin, Ensemble):
         elif fuser.learns and unseen is not None:
             P, rows = self._of_unseen(fuser, X, y, unseen)
         else:
-            # A fixed rule learns nothing, but the members are seen to predict.
+            # A fixed rule learns nothing, but the fit checks that the members predict.
             rows = np.arange(len(y) if fuser.learns else 1)
             P = self._predictions(take_rows(X, rows))
         self.fuser_ = fuser.fit(
@@ -154,7 +154,7 @@ class _Fusion(TransformerMixin, Ensemble):
         return [name for name, _ in roster.kept(self.named_estimators_.items())]
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The members that are fitted, and what else is; nothing is checked."""
+        """Return the parts that are fitted: the members and all else; nothing is checked."""
         members = {} if self.prefit else dict(roster.kept(self._roster.entries()))
         try:
             fuser = self._models.make_fuser(self.fuser, "fuser")
@@ -170,14 +170,14 @@ class _Fusion(TransformerMixin, Ensemble):
         except (TypeError, ValueError):  # refused by fit
             return tags
         if fuser.needs_X:
-            # What members make of gaps and categories, a fuser that looks at rows cannot.
+            # A fuser that reads rows cannot read gaps and categories, which members may accept.
             tags.input_tags.allow_nan = tags.input_tags.categorical = False
         return tags
 
     def _out_of_fold(
         self, pairs: roster.Pairs, X: Any, y: np.ndarray, parameters: roster.FitParameters
     ) -> tuple[Predictions, np.ndarray]:
-        """Return what members fitted without a row predict of it, and which rows these are."""
+        """Return predictions of rows by members fitted without them, and which rows these are."""
         folds = roster.member_folds(self, X, y, parameters.split)
         fitted = roster.fit_folds(self, pairs, folds, X, y, parameters.members)
         # In a fold, a class that was never seen is one that the fold's rows lack.
@@ -192,7 +192,7 @@ class _Fusion(TransformerMixin, Ensemble):
     def _of_unseen(
         self, fuser: Fuser, X: Any, y: np.ndarray, unseen: ArrayLike
     ) -> tuple[Predictions, np.ndarray]:
-        """Predictions of rows by the members trained without them, and which rows these are."""
+        """Return predictions of rows by members trained without them, and which rows these are."""
         P = self._predictions(X).where(unseen)
         known = P.known.any(axis=1)
         if not known.all():
@@ -236,8 +236,8 @@ class _Fusion(TransformerMixin, Ensemble):
 class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
     """Fuses any classifiers into one decision, and shows who decided.
 
-    Take it when the models are there already, fitted or not, of any kind. It fuses and explains;
-    it does not tune its members. Of saved predictions without models, take `fuse`; to train an
+    Take it when the models are already there, fitted or not, of any kind. It fuses and explains;
+    it does not tune its members. For saved predictions without models, take `fuse`; to train an
     ensemble from nothing, `FlockClassifier`.
 
     Parameters
@@ -255,9 +255,10 @@ class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
         without an out-of-fold prediction (the first block of a time-ordered split) are left
         out, with a warning. A fixed rule needs none.
     prefit : bool, default=False
-        Whether the members are fitted already. They are then used as they are, and the rows
-        given to ``fit`` are **taken as held out**: a fuser that learns learns from them
-        directly, so they must not be rows that the members were trained on.
+        Whether the members are already fitted. They are then used as they are, and the rows given
+        to ``fit`` must be **held out**: a fuser that learns learns from them directly, so the
+        members may not have been trained on them. directly, so they must not be rows that the
+        members were trained on.
     n_jobs : int or None, default=None
         Processes that fit the members.
     verbose : int, default=0
@@ -267,15 +268,15 @@ class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     estimators_, named_estimators_ : list of estimators and Bunch
-        The fitted members, and the same by name; "drop" for those that are dropped.
+        The fitted members, as a list and by name; "drop" for those that are dropped.
     fuser_ : Fuser
         The fitted fuser.
     kind_ : {"probability", "score", "label"}
-        What the members predict for the fuser.
+        The kind of the members' predictions for the fuser.
     out_of_fold_ : Bunch
-        What a fuser that learns has learnt from, unless ``prefit``: ``rows`` (their numbers) and
-        ``members`` (n_rows, n_members, n_classes), what members fitted without a row predict of
-        it (labels are numbers of classes). Not in saved files.
+        The training data of a fuser that learns, unless ``prefit``: ``rows`` (their numbers) and
+        ``members`` (n_rows, n_members, n_classes), the predictions of members fitted without the
+        row (labels are numbers of classes). Not in saved files.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -300,7 +301,7 @@ class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
 class FusionRegressor(_Fusion, RegressorMixin, BaseEstimator):
     """Fuses any regressors into one, and shows who decided.
 
-    Take it when the regressors are there already. A mean is hard to beat with few rows; rules that
+    Take it when the regressors are already there. A mean is hard to beat with few rows; rules that
     learn need rows that members have not seen, which ``cv`` holds out.
 
     Parameters
@@ -321,9 +322,9 @@ class FusionRegressor(_Fusion, RegressorMixin, BaseEstimator):
     Attributes
     ----------
     estimators_, named_estimators_, fuser_, out_of_fold_, n_features_in_, feature_names_in_
-        As of `FusionClassifier`; ``out_of_fold_.members`` is (n_rows, n_members).
+        As in `FusionClassifier`; ``out_of_fold_.members`` is (n_rows, n_members).
     y_range_ : ndarray of shape (2,)
-        The least and the greatest number that is predicted, as of `FlockRegressor`.
+        The least and the greatest number that is predicted, as in `FlockRegressor`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How Algorithm 1 grows a flock, one member after another."""
+"""The fit of a flock that Algorithm 1 grows, one member after another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from covey.members._stored import check_fuser
 from covey.members._targets import Classes, Numbers
 
 _TEMPERATURE = 0.01
-# Products with so many numbers of X are worth several threads of BLAS.
+# Products with this many numbers of X are worth several threads of BLAS.
 _LARGE_TABLE = 1 << 20
 # No coefficient is larger.
 _LARGEST = 1e200
@@ -55,7 +55,7 @@ class Growing:
         self._flock = flock
 
     def restored(self) -> None:
-        """Refuse a flock of a file whose parts do not fit each other."""
+        """Refuse a flock from a file whose parts do not fit each other."""
         flock, model = self._flock, self._flock.model_
         kind = AccuracyHistory if flock._classifies else LossHistory
         own = all(isinstance(one.history, kind | None) for one in flock._grown)
@@ -68,7 +68,7 @@ class Growing:
         check_fuser(model.fuser, lambda fuser: example, model.basis.n_features)
 
     def check_parameters(self, groups: Any = None) -> None:
-        """Refuse parameters that make no sense, before any data is read."""
+        """Refuse parameters that make no sense, before any data are read."""
         flock = self._flock
         rates = ("auto", "constant", "newton") if flock._classifies else ("auto",)
         check_number(flock.n_estimators, "n_estimators", low=1, whole=True)
@@ -127,7 +127,7 @@ class Growing:
             )
 
     def settings(self, target: Classes | Numbers) -> TrainingSettings:
-        """Return how a member is trained."""
+        """Return the settings by which a member is trained."""
         flock = self._flock
         return TrainingSettings(
             learning_rate=flock.learning_rate,
@@ -143,7 +143,7 @@ class Growing:
 
     @property
     def n_tasks(self) -> int:
-        """How many subtasks of a fit callbacks can expect."""
+        """Return how many subtasks of a fit callbacks can expect."""
         return self._flock.n_estimators - len(getattr(self._flock, "_grown", ()))
 
     def has_own_threads(self, rows: InMemoryRows) -> bool:
@@ -234,7 +234,7 @@ class Growing:
             )
 
     def _reconstruction(self, fit: PreparedFit) -> dict[str, Any] | None:
-        """Return what callbacks make a fitted flock of; None if the fuser is yet to be learnt."""
+        """Return the data of a fitted flock for callbacks; None before the fuser has learnt."""
         if self._fuser.learns:
             return None
         return {"model_": self._model(fit, len(self._flock._grown))}

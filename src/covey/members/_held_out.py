@@ -1,4 +1,4 @@
-"""Which training rows are held out from the members, once or fold by fold."""
+"""Training rows that are held out from the members, once or fold by fold."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Folds = list[tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class HeldOutRows:
-    """The folds by which models are compared: numbers of rows to fit on, and of rows held out.
+    """The folds on which models are compared: numbers of rows to fit on, and of rows held out.
 
-    ``weight`` (n_rows,) is how much each row of the table counts; of a long table only some rows
+    ``weight`` (n_rows,) is how much each row of the table counts; in a long table only some rows
     are in any fold, and those of small classes, of which more are taken, count for less.
     """
 
@@ -28,7 +28,7 @@ class HeldOutRows:
 
     @classmethod
     def of(cls, on_folds: OnFolds, weight: np.ndarray) -> HeldOutRows:
-        """The folds of a search in rows of these weights."""
+        """Return the folds of a search in rows of these weights."""
         if on_folds.sample is not None:
             numbers, counted = on_folds.sample
             weight = np.zeros(len(weight))
@@ -37,13 +37,13 @@ class HeldOutRows:
 
     @classmethod
     def counted(cls, folds: Folds, weight: np.ndarray) -> HeldOutRows:
-        """Folds without the rows that have no weight."""
+        """Return folds without the rows that have no weight."""
         used = weight > 0
         return cls([(train[used[train]], test[used[test]]) for train, test in folds], weight)
 
     @property
     def repeats(self) -> list[range]:
-        """The numbers of the folds that were drawn together."""
+        """Return the numbers of the folds that were drawn together."""
         n_folds = len(self.folds) // self.n_repeats
         return [range(n * n_folds, (n + 1) * n_folds) for n in range(self.n_repeats)]
 
@@ -53,7 +53,7 @@ class HeldOutRows:
         return np.concatenate([test for _, test in self.folds])
 
     def by_row(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the rows held out, rising, and the mean of the values of each."""
+        """Return the numbers of the rows held out, rising, and the mean of the values of each."""
         rows, position, count = np.unique(self.rows, return_inverse=True, return_counts=True)
         means = np.zeros((len(rows), *values.shape[1:]))
         np.add.at(means, position, values)
@@ -63,7 +63,7 @@ class HeldOutRows:
 def held_out_rows(
     codes: np.ndarray, weight: np.ndarray, fraction: float, seed: int, groups: Any = None
 ) -> np.ndarray:
-    """A share of each class, by each row's own draw, as a mask; with groups, whole groups."""
+    """Hold out a share of each class, by each row's own draw, as a mask; groups stay whole."""
     draws = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1).read(0, len(codes))[:, 0]
     if groups is not None:
         return _held_out_groups(
@@ -86,7 +86,7 @@ def held_out_rows(
 def _held_out_groups(
     codes: np.ndarray, used: np.ndarray, groups: np.ndarray, draws: np.ndarray, fraction: float
 ) -> np.ndarray:
-    """Rows of whole groups, about a share of each class.
+    """Return rows of whole groups, about a share of each class.
 
     Groups are taken in the order of their draws, each if a class of it still lacks held-out
     rows, and if no class loses more than its share or half of its rows, nor its last one. Where

@@ -1,4 +1,4 @@
-"""What the columns of a fitted model are worth: on rows held out, or else on training rows."""
+"""The importance of the columns of a model: on rows held out, or else on training rows."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ _TIMES_LONGER = 4
 
 @dataclass(frozen=True)
 class TrainingSample:
-    """Training rows by which a model's importance is measured when somebody asks for it.
+    """Training rows by which a model's importance is measured when it is first read.
 
-    ``unit`` (P,) are the features of the columns of rows that are prepared; None where rows are
-    as a user gave them. Files hold what was measured, and no rows.
+    ``unit`` (P,) are the features of the columns of rows that are prepared; None if rows are as
+    the user gave them. Files hold the measured importance, and no rows.
     """
 
     X: Any
     y: np.ndarray
     weight: np.ndarray
     unit: np.ndarray | None
-    n_rows: int  # of which these are some
+    n_rows: int  # the number of all rows, of which these are some
 
     @classmethod
     def of(
         cls, X: Any, y: np.ndarray, weight: np.ndarray | None, unit: np.ndarray | None = None
     ) -> TrainingSample:
-        """Some of these rows."""
+        """Take a sample of these rows."""
         weight = check_sample_weight(weight, len(y))
         used = np.flatnonzero(weight)
         step = -(-len(used) // MOST_KEPT)
@@ -56,7 +56,7 @@ class TrainingSample:
         return cls(take_rows(X, kept), np.asarray(y)[kept], weight[kept], unit, len(used))
 
     def measured(self, model: Any) -> Importance:
-        """The importance of the model's columns on these rows."""
+        """Measure the importance of the model's columns on these rows."""
         n_rows, seed = len(self.y), int(getattr(model, "_seed", 0))
         of = f"{n_rows:,}" if n_rows == self.n_rows else f"{n_rows:,} of the {self.n_rows:,}"
         words = f"{of} training rows, from which the model has learnt"
@@ -90,11 +90,11 @@ class WeightedAnswers:
         self._answers, self._weights = answers, weights
 
     def known(self) -> np.ndarray:
-        """See `Answers`."""
+        """Return the predictions of the rows as they are."""
         return self._mean([one.known() for one in self._answers])
 
     def without(self, units: np.ndarray, donors: np.ndarray) -> np.ndarray:
-        """See `Answers`."""
+        """Return mean predictions with the units of donors instead."""
         return self._mean([one.without(units, donors) for one in self._answers])
 
     def _mean(self, answers: list[np.ndarray]) -> np.ndarray:
@@ -104,7 +104,7 @@ class WeightedAnswers:
 def importance_on_folds(
     fit: PreparedFit, held_out: HeldOutRows, models: dict[str, list[Any]], weights: np.ndarray
 ) -> Importance:
-    """The importance of columns by models that were fitted without the rows of a fold.
+    """Measure the importance of columns by models fitted without the rows of a fold.
 
     ``models`` has those of each fold by the name of the member, in the order of the weights.
     """
@@ -147,7 +147,7 @@ def importance_on_folds(
         answers.append(of_models[0] if alone else WeightedAnswers(of_models, weights))
     weight = held_out.weight[which]
     if rows.class_factors is not None:
-        # Costs of classes are for the training; what is told is for rows as they come.
+        # Costs of classes are for the training; the importance is for rows as they come.
         weight = weight / rows.class_factors[np.searchsorted(target.classes, truth)]
     groups = getattr(rows, "_groups", None)
     if groups is not None:
@@ -176,9 +176,9 @@ def _asking(fit: PreparedFit, name: str, model: Any) -> Any:
 
 
 def _groups_of_features(model: Any) -> np.ndarray:
-    """The number of each feature's group; those of one group are known together or not at all.
+    """Return the group of each feature; those of one group are known together or not at all.
 
-    Whoever knows that a town is none of five knows that it is the sixth.
+    If five columns of a one-hot group are known to be zero, the sixth is known to be one.
     """
     names = getattr(model, "feature_names_in_", None)
     barred = np.zeros(model.n_features_in_, dtype=bool)
@@ -190,7 +190,7 @@ def _dense(X: Any) -> np.ndarray:
 
 
 def _followed(numbers: np.ndarray, unit: np.ndarray, y: np.ndarray, n_units: int) -> np.ndarray:
-    """How closely the target follows the columns of each unit, (n_units,)."""
+    """Return how closely the target follows the columns of each unit, (n_units,)."""
     target = (y[:, None] == np.unique(y)) if y.dtype.kind in "OSUb" else y[:, None]
     found = np.zeros(n_units)
     np.maximum.at(found, unit, correlations(numbers, target))
@@ -198,7 +198,7 @@ def _followed(numbers: np.ndarray, unit: np.ndarray, y: np.ndarray, n_units: int
 
 
 def correlations(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """How closely columns (n, D) follow any of the targets (n, T), (D,): from 0 to 1."""
+    """Return how closely columns (n, D) follow any of the targets (n, T), (D,): from 0 to 1."""
     columns = columns - columns.mean(axis=0)
     targets = targets - targets.mean(axis=0, dtype=np.float64)
     sizes = np.outer(np.linalg.norm(columns, axis=0), np.linalg.norm(targets, axis=0))

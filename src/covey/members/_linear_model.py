@@ -1,4 +1,4 @@
-"""Linear members of a flock as data: all that predicts rows and is told of it."""
+"""Linear members of a flock as data, with all functions of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._prepared_fit import ColumnScale, PreparedFit
 
-# What a search found that a model keeps as it is, or in the units of y.
+# Results of a search that a model keeps as they are, or in the units of y.
 _AS_FOUND = (
     *("basis", "coef", "intercept", "support", "n_iter", "shares"),
     *("column_mean", "column_scale", "gate_intercept", "pools", "n_terms", "candidates"),
@@ -48,7 +48,7 @@ class LinearModel(FlockModel):
     column_mean: Annotated[np.ndarray, stored.Array("P")]
     column_scale: Annotated[np.ndarray, stored.Array("P", low=0)]
     shares: Annotated[np.ndarray, stored.Array("K", low=0)]  # the mean importance of each member
-    # What each predicts on average, where a gate fuses.
+    # The mean prediction of each member, where a gate fuses.
     means: Annotated[np.ndarray | None, stored.Array("K C")]
 
     @classmethod
@@ -73,7 +73,7 @@ class LinearModel(FlockModel):
             table=table,
             scaling=fit.scaling,
             basis=basis,
-            # As files hold them: products of other layouts differ in their last bit.
+            # The layout of files: products of other layouts differ in their last bit.
             coef=np.ascontiguousarray(coef),
             intercept=intercept,
             support=table.on_features(support),
@@ -84,12 +84,12 @@ class LinearModel(FlockModel):
 
     @property
     def n_members(self) -> int:
-        """How many members there are."""
+        """Return how many members there are."""
         return len(self.coef)
 
     @property
     def scaled_basis(self) -> tuple[Basis, np.ndarray, np.ndarray]:
-        """The columns that members see, and the mean and the deviation of each."""
+        """Return the columns that members see, and the mean and the deviation of each."""
         return self.basis, self.column_mean, self.column_scale
 
     def names(self) -> list[str]:
@@ -113,19 +113,19 @@ class LinearModel(FlockModel):
         )
 
     def contrast(self) -> np.ndarray:
-        """Return the coefficients (K, C, P) without what all classes share."""
+        """Return the coefficients (K, C, P) without the part that all classes share."""
         return self.target.contrast(self.coef)
 
     # -- all members as one ----------------------------------------------------------------
 
     @property
     def is_one(self) -> bool:
-        """Whether all members together are one linear model."""
+        """Return whether all members together are one linear model."""
         return isinstance(self.fuser, self.target.linear_fuser)
 
     @property
     def why_not_one(self) -> str | None:
-        """Why this is not one linear model; None if it is."""
+        """Return why this is not one linear model; None if it is."""
         if self.is_one:
             return None
         return (
@@ -146,24 +146,24 @@ class LinearModel(FlockModel):
     # -- predict ---------------------------------------------------------------------------
 
     def predictions(self, rows: Any) -> Predictions:
-        """Return what the members predict, whose linear functions give (C, K, n)."""
+        """Return the members' predictions, from linear functions (C, K, n)."""
         members = self.coef.transpose(1, 0, 2), self.intercept.T
         return self.target.predictions(linear_logits(self.basis.rows(rows), *members))
 
     def fused(self, rows: Any) -> np.ndarray:
-        """Return what they predict together."""
+        """Return the members' fused predictions."""
         if not self.is_one:
             return super().fused(rows)
         outputs = linear_logits(self.basis.rows(rows), *self.as_one())
         return self.target.bounded(self.target.of_one(outputs))
 
     def fused_log(self, rows: Any) -> np.ndarray:
-        """Return the logarithms of that."""
+        """Return the logarithms of the fused predictions."""
         if self.is_one:
             return log_softmax(linear_logits(self.basis.rows(rows), *self.as_one())).T
         return super().fused_log(rows)
 
-    # -- tell ------------------------------------------------------------------------------
+    # -- describe --------------------------------------------------------------------------
 
     def columns(self) -> np.ndarray:
         """Return which columns of the table may move a prediction, (F,)."""
@@ -205,7 +205,7 @@ class GrownModel(LinearModel):
 class GatedModel(LinearModel):
     """Linear members in G groups, each with a gate, as a search finds them."""
 
-    # How many members the groups have, one after the other.
+    # The number of members in each group, one group after the other.
     sizes: Annotated[np.ndarray, stored.Wholes("G", low=1)]
     group_weights: Annotated[np.ndarray, stored.Share("G")]
     gate_coef: Annotated[np.ndarray, stored.Array("K P")]
@@ -220,7 +220,7 @@ class GatedModel(LinearModel):
 
     @classmethod
     def found(cls, fit: PreparedFit, found: FoundFlock) -> Self:
-        """Make a model of what a search found."""
+        """Make a model of the result of a search."""
         return cls.of(
             fit,
             **{name: getattr(found, name) for name in _AS_FOUND},
@@ -237,19 +237,19 @@ class GatedModel(LinearModel):
 
     @cached_property
     def fuser(self) -> GatedGroups:
-        """What fuses the groups."""
+        """Return the fuser of the groups."""
         gates = self.basis, self.gate_coef, self.gate_intercept
         groups = self.sizes.tolist(), self.pools, self.group_weights
         return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))
 
     def fused(self, rows: Any) -> np.ndarray:
-        """Return what they predict together; what members and gates see is computed once."""
+        """Return the fused predictions; the columns of members and gates are computed once."""
         how = {"numbers": self.target.is_numeric}
         pooled = self.fuser.groups.predict(rows, self.coef, self.intercept, **how)
         return self.target.of_pool(pooled)
 
     def fused_log(self, rows: Any) -> np.ndarray:
-        """Return the logarithms of that."""
+        """Return the logarithms of the fused predictions."""
         with np.errstate(divide="ignore"):
             return np.log(self.fused(rows))
 
@@ -259,12 +259,12 @@ class GatedModel(LinearModel):
 
     def gate_sizes(self) -> np.ndarray:
         """Return how much each column (P,) moves the gates."""
-        # Gates have logits; what members predict of numbers has the unit of y.
+        # Gates have logits; members' predictions of numbers have the unit of y.
         unit = getattr(self.target, "scale", 1.0)
         gates = self.gate_coef * self.column_scale
         starts = np.cumsum(self.sizes) - self.sizes
         spans = zip(starts, self.sizes, strict=True)
         means = [gates[start : start + n].mean(axis=0) for start, n in spans]
         sizes = np.abs(gates - np.array(means)[self.group_of])
-        # As members are, by their weights: those of a group share its weight.
+        # Gates count by their members' weights: those of a group share its weight.
         return unit * (self.group_weights / self.sizes)[self.group_of] @ sizes

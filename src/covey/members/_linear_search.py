@@ -1,4 +1,4 @@
-"""How a search finds linear members: gated groups, selected by the loss of held-out rows."""
+"""The search for linear members: gated groups, selected by the loss of held-out rows."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
 from covey.members._prepared_fit import PreparedFit
 
-# Below so many rows, folds are drawn once more.
+# Below this many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
-# A flock of numbers of more terms is not read: it may as well be averaged with those of the folds,
-# which from so many rows on have seen enough.
+# A flock of numbers with more terms is not read, so that it may as well be averaged with those of
+# the folds, which have seen enough from this many rows on.
 _READ_BY_NOBODY, _ENOUGH_ROWS = 150, 200
-# A sparse table of so many columns is mostly sparse by accident.
+# A sparse table with at most this many columns is usually sparse by accident.
 _FEW_COLUMNS = 100
 _SPARSE = (
     "X is sparse, so members see its columns alone; of a dense X they see ramps and products. "
     "If it fits into memory, fit X.toarray(): that is often predicted better."
 )
-# How often a long fit shows what it is at.
+# The seconds between two lines of progress.
 _SECONDS_BETWEEN = 5.0
-# How many standard errors more loss fewer terms are worth.
+# By how many standard errors the loss may rise for fewer terms.
 _N_ERRORS = 1.0
 
 
 @dataclass(frozen=True)
 class OutOfFold:
-    """What is known of rows held out: what was predicted of them, and the model of each fold."""
+    """The results on rows held out: their predictions, and the model of each fold."""
 
     held_out: HeldOutRows
     predicted: np.ndarray
@@ -59,7 +59,7 @@ class OutOfFold:
 
 
 def is_limited(flock: Any) -> bool:
-    """Return whether somebody wants to read the flock, who bounds what there is to read."""
+    """Return whether the user limits what there is to read, in order to read the flock."""
     limits = (flock.max_terms, flock.max_members, flock.max_features)
     return any(limit is not None for limit in limits)
 
@@ -75,10 +75,10 @@ class LinearSearch:
     def run(
         self, share: float, context: Any, given: dict[str, Any]
     ) -> tuple[GatedModel, OutOfFold | None]:
-        """Return the model that is found, and what is known of rows held out, if any is.
+        """Return the model that is found, and the results on rows held out, if there are any.
 
         No candidates are begun after a share of the time. ``context`` and ``given`` are for
-        callbacks: of the whole fit, and its arguments.
+        callbacks: the context of the whole fit, and its arguments.
         """
         fit, flock, rows, journal = self._fit, self._flock, self._rows, self._fit.journal
         if not fit.is_numeric:
@@ -120,7 +120,7 @@ class LinearSearch:
             folds=[] if rungs else folds,
             rungs=rungs,
             n_errors=0.0 if self._effort == "best" else _N_ERRORS,
-            # Two of the same are not what a person has asked for who wants to read less.
+            # A person who wants to read less has not asked for each member twice.
             n_restarts=2 if self._effort == "best" and not (rungs or is_bounded) else 1,
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
@@ -174,7 +174,7 @@ class LinearSearch:
         return OutOfFold(held_out, predicted, models, readable)
 
     def _limits(self, features: Features) -> dict[str, Any]:
-        """Return what a person is willing to read; refuse what nothing can keep to."""
+        """Return the limits on what a person must read; refuse impossible ones."""
         flock = self._flock
         columns = features.columns()
         # Constant columns are no features.
@@ -191,7 +191,7 @@ class LinearSearch:
                 f"(or the smallest of the feature_groups) has {least}; allow more."
             )
         terms = np.inf if flock.max_terms is None else int(flock.max_terms)
-        # Of the smallest candidate: one member on one unit of features.
+        # The size of the smallest candidate: one member on one unit of features.
         fewest = columns.most_columns(1, 1)
         if terms < fewest:
             raise ValueError(
@@ -202,7 +202,7 @@ class LinearSearch:
         return {"most_features": most, "most_terms": terms, "most_members": members}
 
     def _averaged_beyond(self) -> float:
-        """Return how many terms a flock may have that is not averaged with those of the folds."""
+        """Return the number of terms beyond which a flock is averaged with those of the folds."""
         flock = self._flock
         if flock.averaged == "auto":
             gains = self._fit.is_numeric and self._rows.n_weighted() >= _ENOUGH_ROWS
@@ -210,7 +210,7 @@ class LinearSearch:
         return 0 if flock.averaged else np.inf
 
     def _factor(self, few: float, more: float) -> float:
-        """Return what penalties for a few rows are multiplied with, for more of them."""
+        """Return the factor on penalties that were given for a few rows, for more of them."""
         return 1.0 if self._flock.alpha is not None else shrinkage(more) / shrinkage(few)
 
     def _families(self, task: Task, size: float) -> list[Family]:
@@ -224,7 +224,7 @@ class LinearSearch:
         return families(task, self._effort, n_members, flock.alpha, size, left)
 
     def _watch(self, share: float, context: Any, given: dict[str, Any]) -> Watch:
-        """Return what a search calls on its way."""
+        """Return the functions that a search calls on its way."""
         flock, rows = self._flock, self._rows
         says = Progress(type(flock).__name__, bool(flock.verbose))
 
@@ -254,9 +254,10 @@ class LinearSearch:
             on_refit=lambda: says.begin("what is selected, on all rows"),
             on_iteration=says.iterated,
             is_late=is_late,
-            # Who interrupts the search for linear members wants no other kinds either.
+            # A user who interrupts the search for linear members wants no other kinds either.
             on_stop=self._clock.stop,
-            # A fit with a checkpoint continues later; one of a script has nobody to read on.
+            # A fit with a checkpoint continues later; in a script, nobody waits for a partial
+            # result.
             may_stop=self._fit.journal is None and rows.keeps_folds and is_interactive(),
         )
 
@@ -293,10 +294,10 @@ def rung_folds(fit: PreparedFit) -> Any:
 
 
 def calibration(fit: PreparedFit, held_out: HeldOutRows, predicted: np.ndarray) -> Any:
-    """Return the scores of training rows, as they were predicted by models without them.
+    """Return the scores of training rows, predicted by models without them.
 
-    Where a row was held out several times, each time counts for a part of it: a mean of what
-    was predicted would be closer to the truth than a single flock is.
+    If a row was held out several times, each time counts for a part of it: a mean of the
+    predictions would be closer to the truth than a single flock is.
     """
     rows = fit.rows
     numbers, position, count = np.unique(held_out.rows, return_inverse=True, return_counts=True)
@@ -304,14 +305,14 @@ def calibration(fit: PreparedFit, held_out: HeldOutRows, predicted: np.ndarray) 
     if not fit.is_numeric:
         truth = np.searchsorted(fit.target.classes, truth)
         if rows.class_factors is not None:
-            # Costs of classes are for the training; what is promised is for rows as they come.
+            # Costs of classes are for the training; the guarantee is for rows as they come.
             weight = weight / rows.class_factors[truth]
     weight = (effective_weights(weight) / count)[position]
     return fit.target.calibration.of(OUT_OF_FOLD, truth[position], predicted, weight)
 
 
 class Progress:
-    """Prints what a long fit is at, if it is to, and every few seconds how far it has got."""
+    """A printer of a long fit's parts, and every few seconds of its progress."""
 
     def __init__(self, name: str, is_wanted: bool) -> None:
         self._name, self.is_wanted = name, is_wanted
@@ -319,12 +320,12 @@ class Progress:
         self._what, self._n_iterations = "", 0
 
     def begin(self, what: str) -> None:
-        """A part of the fit begins."""
+        """Begin a part of the fit."""
         self._what, self._n_iterations = what, 0
         self._print(what)
 
     def iterated(self) -> None:
-        """One more iteration of it is done."""
+        """Count one more iteration of the part."""
         self._n_iterations += 1
         if time.perf_counter() - self._printed > _SECONDS_BETWEEN:
             self._print(f"{self._what}, iteration {self._n_iterations}")
@@ -336,5 +337,5 @@ class Progress:
 
 
 def is_interactive() -> bool:
-    """Return whether a person is at a prompt, in a notebook, or at a command that reads on."""
+    """Return whether a person is at a prompt, in a notebook, or at a command that can continue."""
     return hasattr(sys, "ps1") or keeps_what_is_found()

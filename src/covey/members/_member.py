@@ -20,7 +20,7 @@ from covey.tables._preparation import Preparation
 
 
 class _Member(BaseEstimator):
-    """What both kinds of members share; a subclass has ``coef_`` and ``intercept_``."""
+    """The base of both kinds of members; a subclass has ``coef_`` and ``intercept_``."""
 
     preparation: Annotated[Preparation | None, Record(Preparation, "F D")]
     basis: Annotated[Basis | None, Record(Basis, "D P")]
@@ -29,7 +29,7 @@ class _Member(BaseEstimator):
     feature_names: Annotated[Names | None, Texts("F", make=names_array)]
 
     def _restored(self) -> None:
-        # Both see that coefficients and intercepts belong together.
+        # Both properties need coefficients and intercepts that belong together.
         width, _ = self.coef_.shape[-1], self.intercept_
         n_made = width if self.basis is None else self.basis.n_features
         n_features = n_made if self.preparation is None else self.preparation.n_features
@@ -55,14 +55,14 @@ class _Member(BaseEstimator):
 
     @property
     def support_(self) -> np.ndarray:
-        """Which features the member uses."""
+        """Return which features the member uses."""
         if self.support is None:
             return np.ones(self.n_features_in_, dtype=bool)
         return np.asarray(self.support, dtype=bool)
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns X must have."""
+        """Return how many columns X must have."""
         if self.preparation is not None:
             return self.preparation.n_features
         return self.coef_.shape[-1] if self.basis is None else self.basis.n_features
@@ -89,7 +89,7 @@ class _Member(BaseEstimator):
         return self
 
     def _outputs(self, X: Any) -> np.ndarray:
-        """The linear functions of rows, (n_classes, n) or (n,)."""
+        """Return the linear functions of rows, (n_classes, n) or (n,)."""
         if self.preparation is not None:
             X = self.preparation.transform(checked_codes(self, X, self.preparation))
         else:
@@ -110,9 +110,9 @@ class _Member(BaseEstimator):
         return words if self.basis is None else self.basis.names(words)
 
     def _sum(self, coef: np.ndarray, intercept: float, digits: int, top: int | None) -> str:
-        """A linear function as text; only its largest terms, if there are more than ``top``."""
+        """Return a linear function as text, with its ``top`` largest terms if it has more."""
         names, shown = self.column_names(), np.flatnonzero(coef)
-        # Coefficients of columns with other units do not compare, but what they move does.
+        # Coefficients of columns with other units cannot be compared, but their effects can.
         size = np.abs(coef if self.scale is None else coef * np.asarray(self.scale))[shown]
         left_out = 0
         if top is not None and len(shown) > top:
@@ -131,13 +131,13 @@ class _Member(BaseEstimator):
 class LinearMember(ClassifierMixin, _Member):
     """A fitted softmax-linear classifier: a member of an ensemble, or a collapsed one.
 
-    It is made with its coefficients and stays as it is: like scikit-learn's
-    ``FrozenEstimator``, ``fit`` changes nothing.
+    It is made with its coefficients and never changes: like scikit-learn's ``FrozenEstimator``,
+    ``fit`` does nothing.
 
     Parameters
     ----------
     coef : array of shape (n_classes, n_features), or (n_classes, n_columns) with a basis
-        Zero on what the member does not use. With two classes one row may stand for both,
+        Zero for columns that the member does not use. For two classes one row may stand for both,
         as in scikit-learn: that of the second class, the first one's being zero.
     intercept : array of shape (n_classes,)
     classes : array of shape (n_classes,)
@@ -147,14 +147,14 @@ class LinearMember(ClassifierMixin, _Member):
     basis : Basis, optional
         The columns that the coefficients belong to: features, ramps of them, and products.
     preparation : Preparation, optional
-        What becomes of gaps and categories; the columns above are then made of what it makes.
+        How gaps and categories become numbers; the columns above are then made of these numbers.
     scale : array of shape (n_columns,), optional
         How far the columns vary, so that ``formula`` knows which terms move the most.
 
     Attributes
     ----------
     coef_, intercept_, classes_, support_, n_features_in_, feature_names_in_
-        As scikit-learn's linear classifiers have them, but always one row a class.
+        As in scikit-learn's linear classifiers, but always with one row per class.
 
     Examples
     --------
@@ -205,11 +205,11 @@ class LinearMember(ClassifierMixin, _Member):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The labels."""
+        """Return the labels."""
         return np.asarray(self.classes)
 
     def formula(self, digits: int = 3, top: int | None = None) -> str:
-        """The member as text: one line a class, or one of log-odds for two classes.
+        """Return the member as text: one line per class, or one of log-odds for two classes.
 
         ``ramp(x, a, b)`` is 0 up to a, 1 from b on, and rises evenly between.
 
@@ -232,7 +232,7 @@ class LinearMember(ClassifierMixin, _Member):
         log-odds of 'yes' = 1 + 0.5 x0 - 2 x2
         """
         labels, coef, intercept = self.classes_.tolist(), self.coef_, self.intercept_
-        # Softmax ignores what all classes share; two classes differ by one line.
+        # A part that all classes share cancels in a softmax; two classes differ by one line.
         if len(labels) == 2:
             text = self._sum(coef[1] - coef[0], intercept[1] - intercept[0], digits, top)
             return f"log-odds of {labels[1]!r} = {text}"
@@ -243,33 +243,33 @@ class LinearMember(ClassifierMixin, _Member):
         )
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Logits of shape (n_samples, n_classes); for two classes their difference."""
+        """Return logits of shape (n_samples, n_classes); for two classes their difference."""
         logits = self._outputs(X)
         return logits[1] - logits[0] if len(logits) == 2 else logits.T
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
+        """Return logarithms of the probabilities, of shape (n_samples, n_classes)."""
         return log_softmax(self._outputs(X)).T
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, of shape (n_samples, n_classes)."""
+        """Return probabilities of the classes, of shape (n_samples, n_classes)."""
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row."""
+        """Return the most probable class of each row."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 class LinearRegressionMember(RegressorMixin, _Member):
     """A fitted linear regressor: a member of an ensemble, or a collapsed one.
 
-    It is made with its coefficients and stays as it is: like scikit-learn's
-    ``FrozenEstimator``, ``fit`` changes nothing.
+    It is made with its coefficients and never changes: like scikit-learn's ``FrozenEstimator``,
+    ``fit`` does nothing.
 
     Parameters
     ----------
     coef : array of shape (n_features,), or (n_columns,) with a basis
-        Zero on what the member does not use.
+        Zero for columns that the member does not use.
     intercept : float
     support, feature_names, basis, preparation, scale
         As for `LinearMember`.
@@ -277,7 +277,7 @@ class LinearRegressionMember(RegressorMixin, _Member):
     Attributes
     ----------
     coef_, intercept_, support_, n_features_in_, feature_names_in_
-        As scikit-learn's linear regressors have them.
+        As in scikit-learn's linear regressors.
 
     Examples
     --------
@@ -308,9 +308,9 @@ class LinearRegressionMember(RegressorMixin, _Member):
         return float(self.intercept)
 
     def formula(self, digits: int = 3, top: int | None = None) -> str:
-        """The member as text; ``digits`` and ``top`` are as for `LinearMember.formula`."""
+        """Return the member as text; ``digits`` and ``top`` are as in `LinearMember.formula`."""
         return self._sum(self.coef_, self.intercept_, digits, top)
 
     def predict(self, X: Any) -> np.ndarray:
-        """One number a row, of shape (n_samples,)."""
+        """Return one number per row, of shape (n_samples,)."""
         return self._outputs(X)

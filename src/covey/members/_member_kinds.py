@@ -1,6 +1,7 @@
 """The kinds of members that a flock can have beside linear ones: scikit-learn's, by name.
 
-Each is what a careful user would take without tuning: the flock gives it a weight, or none.
+Each has settings that a careful user would choose without tuning: the flock weighs it, or drops
+it.
 """
 
 from __future__ import annotations
@@ -29,25 +30,25 @@ from covey.fusers._outputs import gather, member_output, member_values
 
 LINEAR = "linear"
 
-# Beyond so many rows a kind takes more time, or memory, than it is worth.
+# Beyond this many rows a kind takes more time, or memory, than it is worth.
 _MOST_ROWS = {"extra_trees": 200_000, "svm": 3_000, "neighbors": 50_000, "boosting_small": 20_000}
-# So does this kind beyond so many features: there boosting takes most of the time of a fit.
+# This kind also stops at this many features: beyond, boosting takes most of the time of a fit.
 _MOST_FEATURES = {"boosting_small": 1_000}
-# From so many rows on, boosting finds out by itself when to stop; it holds out some of each
-# class for that, of which there must be some rows on every fold.
+# From this many rows on, boosting finds out by itself when to stop; for that it holds out some
+# rows of each class, so that every fold must have some.
 _MANY_ROWS = 10_000
 _ENOUGH_OF_CLASS = 10
 _N_TREES = 100
-# Numbers of another size than this are beyond support vector machines, which multiply two of them
-# and would never end.
+# Support vector machines multiply pairs of numbers, and would never end with numbers outside of
+# this range.
 _SMALLEST, _LARGEST = 1e-100, 1e100
-# Rows that are farther out than this count as this far.
+# Rows that are farther out than this are clipped to it.
 _FARTHEST = 1e30
 
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What a kind must know of the table that it is fitted to."""
+    """The facts about a table that a kind needs before it is fitted."""
 
     n_rows: int
     n_fitted: int  # the rows of the smallest fold to fit on
@@ -95,11 +96,12 @@ def _extra_trees(table: TableFacts) -> Any:
 
 def _svm(table: TableFacts, C: float = 10.0) -> Any:
     if table.y_scale is None:
-        # The scaler outside: weights would not reach a machine in a pipeline.
+        # The scaler is outside: weights would not reach a machine in a pipeline.
         machine = CalibratedClassifierCV(requesting_weights(SVC(C=C)), ensemble=False, cv=3)
         return make_pipeline(_scaler(table), requesting_weights(machine))
-    # The same as this C, epsilon = 0.1 and tol = 0.001 for a standardized target: a tolerance in
-    # units of y would take several times as long for large numbers, or never be reached.
+    # The equivalent of this C, epsilon = 0.1 and tol = 0.001 for a standardized target: a
+    # tolerance in units of y would take several times as long for large numbers, or never be
+    # reached.
     unit = table.y_scale
     machine = SVR(C=C * unit, epsilon=0.1 * unit, tol=1e-3 * unit)
     return make_pipeline(_scaler(table), requesting_weights(machine))
@@ -113,7 +115,7 @@ def _neighbors(table: TableFacts, most: int = 25) -> Any:
 
 
 def _scaler(table: TableFacts) -> StandardScaler:
-    # Weights are for what comes after it, as where no metadata is routed.
+    # Weights go to the step after it, as where no metadata is routed.
     return requesting_weights(StandardScaler(with_mean=not table.is_sparse), False)
 
 
@@ -130,7 +132,7 @@ KINDS: tuple[str, ...] = (LINEAR, *_MAKE)
 
 
 def suits(kind: str, table: TableFacts) -> bool:
-    """Return whether a kind is for such a table; "mixed" leaves those out that are not."""
+    """Return whether a kind suits such a table; "mixed" leaves out those that do not."""
     family = kind.partition("_")[0] if kind not in _MOST_ROWS else kind
     if table.n_rows > _MOST_ROWS.get(family, table.n_rows):
         return False
@@ -142,7 +144,7 @@ def suits(kind: str, table: TableFacts) -> bool:
         return False
     if family == "svm" and not _within_reach(table):
         return False
-    # Others predict means, and a quantile may be far from them.
+    # The others predict means, and a quantile may be far from them.
     return not (table.is_numeric and table.loss == "quantile")
 
 
@@ -170,9 +172,9 @@ def check_kind(kind: Any, table: TableFacts) -> None:
 
 
 def made(kind: Any, table: TableFacts) -> Any:
-    """Return a model of a kind, or a copy of one that a user gave; not fitted.
+    """Return an unfitted model of a kind, or a copy of a user's own.
 
-    What draws at random, and has no seed of its own, is given the flock's.
+    A model that draws at random, and has no seed of its own, is given the flock's.
     """
     if isinstance(kind, str):
         return _MAKE[kind](table)
@@ -191,7 +193,7 @@ def made(kind: Any, table: TableFacts) -> Any:
 
 
 def as_given(columns: list[str] | None, X: Any, name: str) -> Any:
-    """Return rows as a member was fitted on them; models that a user gave may read names."""
+    """Return rows as a member was fitted on them; a user's own models may read names."""
     if name in KINDS:
         return _clipped(X)
     if columns is None or hasattr(X, "tocsr"):
@@ -199,7 +201,7 @@ def as_given(columns: list[str] | None, X: Any, name: str) -> Any:
     try:
         import pandas as pd
     except ModuleNotFoundError:
-        return X  # names come from another kind of frames, and nobody can be given them
+        return X  # names come from another kind of frames, and cannot be given here
     return pd.DataFrame(X, columns=columns)
 
 
@@ -218,7 +220,7 @@ def member_prediction(target: Any, name: str, member: Any, X: Any) -> np.ndarray
 
 
 def _clipped(X: Any) -> Any:
-    """Clip rows to what trees, which compute in single precision, and kernels can tell."""
+    """Clip rows to numbers that trees (in single precision) and kernels can distinguish."""
     numbers = X.data if hasattr(X, "tocsr") else X
     if np.abs(numbers).max(initial=0.0) <= _FARTHEST:
         return X

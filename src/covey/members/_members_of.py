@@ -59,7 +59,7 @@ def members_of(ensemble: BaseEstimator) -> list[tuple[str, Any]]:
     - the models of bagging and of random subspaces, each on its own columns ("member 1", ...);
     - the models of AdaBoost ("member 1", ...), whose votes count by ``estimator_weights_``;
     - of gradient boosting the *stages* ("stage 1", ...): the model after the first round, after
-      the second, and so on. A tree alone says nothing there, since it corrects those before it.
+      the second, and so on. A single tree is no model there, since it corrects those before it.
 
     A forest and bagging decide by "mean"; AdaBoost by `covey.fusers.Majority` or
     `covey.fusers.WeightedMedian` of its weights; gradient boosting by `covey.fusers.LastStage`.
@@ -68,7 +68,7 @@ def members_of(ensemble: BaseEstimator) -> list[tuple[str, Any]]:
     ----------
     ensemble : fitted estimator
         scikit-learn's ``RandomForest``, ``ExtraTrees``, ``Bagging``, ``AdaBoost``,
-        ``GradientBoosting`` or ``HistGradientBoosting``, of classes or of numbers, or one of
+        ``GradientBoosting`` or ``HistGradientBoosting``, for classes or for numbers, or one of
         imbalanced-learn's that are made of these.
 
     Returns
@@ -107,15 +107,15 @@ def members_of(ensemble: BaseEstimator) -> list[tuple[str, Any]]:
 
 
 def out_of_bag(ensemble: BaseEstimator, n_samples: int) -> np.ndarray:
-    """Tell which training rows each member of a forest or of bagging was grown without.
+    """Return which training rows each member of a forest or of bagging was grown without.
 
-    What a member predicts of such a row is as good as held out, so that a fusion can learn from
-    the rows that the ensemble was fitted on: ``fit(X, y, unseen=out_of_bag(forest, len(X)))``.
+    A member's prediction of such a row is as good as held out, so that a fusion can learn from the
+    rows that the ensemble was fitted on: ``fit(X, y, unseen=out_of_bag(forest, len(X)))``.
 
     Parameters
     ----------
     ensemble : fitted forest or bagging
-        As for `members_of`. A member of imbalanced-learn's is grown on its balanced sample.
+        As in `members_of`. A member of imbalanced-learn's is grown on its balanced sample.
     n_samples : int
         How many rows the ensemble was fitted on.
 
@@ -135,7 +135,7 @@ def out_of_bag(ensemble: BaseEstimator, n_samples: int) -> np.ndarray:
     """
     _check_ensemble(ensemble, (*_FORESTS, *_BAGGING))
     if hasattr(ensemble, "samplers_"):
-        # A balanced forest. Its trees may have drawn from their samples once more.
+        # A balanced forest. Its trees may have drawn once more from their samples.
         bags = [sampler.sample_indices_ for sampler in ensemble.samplers_]
     else:
         bags = ensemble.estimators_samples_
@@ -168,7 +168,7 @@ def _check_ensemble(ensemble: Any, known: tuple[type, ...]) -> None:
 
 
 def _stages(boosting: Any) -> list[Any]:
-    """Copies of gradient boosting that end after the first round, the second, and so on."""
+    """Return copies of gradient boosting that end after the first round, the second, and so on."""
     attribute = next(name for kind, name in _ROUNDS.items() if isinstance(boosting, kind))
     rounds = getattr(boosting, attribute)
     stages = [copy(boosting) for _ in range(len(rounds))]
@@ -180,7 +180,7 @@ def _stages(boosting: Any) -> list[Any]:
 
 
 def _own_tree(tree: Any, ensemble: Any) -> Any:
-    """A copy of a tree that knows the labels and the columns by the names of its ensemble."""
+    """Return a copy of a tree that knows the labels and the columns of its ensemble by name."""
     tree = copy(tree)
     if is_classifier(ensemble):
         tree.classes_ = ensemble.classes_[np.asarray(tree.classes_, dtype=np.intp)]
@@ -190,7 +190,7 @@ def _own_tree(tree: Any, ensemble: Any) -> Any:
 
 
 def _own_model(member: Any, columns: np.ndarray, ensemble: Any) -> Any:
-    """A bagged model as it is where it takes the whole X and knows the labels, else in a frame."""
+    """Return a bagged model itself if it takes the whole X and knows the labels, else framed."""
     classes = getattr(ensemble, "classes_", None)
     if np.array_equal(columns, np.arange(ensemble.n_features_in_)):
         if isinstance(member, BaseDecisionTree):
@@ -231,13 +231,13 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
         return tags
 
     def _own(self, X: Any) -> Any:
-        """The member's columns, without names: it was fitted without."""
+        """Return the member's columns, without names, since it was fitted without names."""
         how = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
         X = validate_data(self, X, reset=False, ensure_min_samples=0, **how)
         return X[:, self.columns]
 
     def predict(self, X: Any) -> np.ndarray:
-        """Numbers, or labels, that the member predicts."""
+        """Return the numbers, or labels, that the member predicts."""
         return self.estimator.predict(self._own(X))
 
 
@@ -273,15 +273,15 @@ class BaggedClassifier(ClassifierMixin, BaggedRegressor):
         return self._labels(self.estimator.classes_)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The labels that the member decides on."""
+        """Return the labels that the member decides on."""
         return self._labels(super().predict(X))
 
     @_has("predict_proba")
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities, in the order of ``classes_``."""
+        """Return probabilities, in the order of ``classes_``."""
         return self.estimator.predict_proba(self._own(X))
 
     @_has("decision_function")
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores, in the order of ``classes_``."""
+        """Return scores, in the order of ``classes_``."""
         return self.estimator.decision_function(self._own(X))

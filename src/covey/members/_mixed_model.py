@@ -31,9 +31,9 @@ from covey.members._targets import Numbers
 
 # How many rows show what is typical, and how much features matter.
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
-# Numbers that are looked at at once.
+# How many numbers are read at once.
 _NUMBERS_AT_ONCE = 1 << 22
-# No typical row, and no example, is farther out.
+# Typical rows and examples are clipped to this distance.
 _FARTHEST = 1e100
 
 
@@ -41,9 +41,9 @@ _FARTHEST = 1e100
 class MixedModel(FlockModel):
     """K models of any kind and their weights; N examples of D columns.
 
-    They are estimators that were fitted to the columns of numbers, or models of linear members
-    without a table of their own. What is typical of the columns fills gaps of new rows, and
-    explanations compare rows with it.
+    The models are estimators that were fitted to the columns of numbers, or models of linear
+    members without a table of their own. Typical values of the columns fill gaps of new rows, and
+    explanations compare rows with them.
     """
 
     models: Annotated[
@@ -51,7 +51,7 @@ class MixedModel(FlockModel):
     ]
     weights: Annotated[np.ndarray, stored.Share("K")]
     candidates: Annotated[dict[str, np.ndarray], stored.Columns()]
-    # Some rows of the training; none in files that are to hold none.
+    # Some training rows; none in files that must hold none.
     examples: Annotated[np.ndarray, stored.Array("N D", -_FARTHEST, _FARTHEST, of_rows=True)]
     is_sparse: Annotated[bool, stored.Flag()]
 
@@ -59,7 +59,7 @@ class MixedModel(FlockModel):
     def of(
         cls, fit: PreparedFit, models: Bunch, weights: np.ndarray, candidates: dict[str, Any]
     ) -> Self:
-        """Make a model of models on the columns of a fit, and keep what is typical of its rows."""
+        """Make a model of models on the columns of a fit, and keep typical values of its rows."""
         rows = fit.rows
         sample = take_rows(rows.X, _spread(np.flatnonzero(rows.weight), _N_TYPICAL))
         n_columns = rows.n_features
@@ -110,17 +110,17 @@ class MixedModel(FlockModel):
 
     @cached_property
     def fuser(self) -> Mean:
-        """What fuses the members."""
+        """Return the fuser of the members."""
         return Mean(weights=self.weights)
 
     @property
     def n_members(self) -> int:
-        """How many members there are."""
+        """Return how many members there are."""
         return len(self.models)
 
     @property
     def tried_rows(self) -> np.ndarray:
-        """Rows on which it is tried out how much columns matter: examples, or the typical one."""
+        """Rows on which the importance of columns is tried out: examples, or the typical one."""
         return self.examples if len(self.examples) else self.own_table.filling[None]
 
     def names(self) -> list[str]:
@@ -137,14 +137,14 @@ class MixedModel(FlockModel):
     # -- predict ---------------------------------------------------------------------------
 
     def predictions(self, rows: Any) -> Predictions:
-        """Return what the members predict."""
+        """Return the members' predictions."""
         values = np.stack([self.prediction(name, rows) for name in self.models], axis=1)
         if isinstance(self.target, Numbers):
             return Predictions(values, names=self.names(), kind="value")
         return Predictions(values, self.target.classes, names=self.names())
 
     def prediction(self, name: str, rows: Any) -> np.ndarray:
-        """Return what a member predicts."""
+        """Return the predictions of a member."""
         model = self.models[name]
         if isinstance(model, LinearModel):
             return model.predict(rows)
@@ -152,7 +152,7 @@ class MixedModel(FlockModel):
         rows = as_given(self.own_table.given_columns, rows, name)
         return member_prediction(self.target, name, model, rows)
 
-    # -- tell ------------------------------------------------------------------------------
+    # -- describe --------------------------------------------------------------------------
 
     def columns(self) -> np.ndarray:
         """Return which columns of the table may move a prediction, (F,): each may."""
@@ -163,7 +163,7 @@ class MixedModel(FlockModel):
 
 
 def _spread(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of the rows, from the first to the last."""
+    """Return at most ``most`` of the rows, spread from the first to the last."""
     if len(rows) <= most:
         return rows
     return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]

@@ -1,7 +1,7 @@
 """A flock of several kinds of members for people to read: who decided a row and why.
 
-Linear members explain themselves exactly. For others it is tried out: a feature takes its typical
-value, the median of the training rows, and the prediction changes.
+Linear members explain themselves exactly. For others, effects are tried out: a feature takes its
+typical value, the median of the training rows, and the prediction changes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from covey.tables._known_table import KnownTable
 
 # How many features are tried out for a member, at most: those that matter most to the flock.
 _MOST_TRIED = 50
-# Rows, and numbers, that are predicted at once while features are tried out.
+# How many rows, and numbers, are predicted at once while features are tried out.
 _ROWS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 14, 1 << 22
-# Log-odds of probabilities nearer to 0 and 1 than this say no more: where all of a hundred trees
-# agree, one that does not is no great change.
+# Probabilities nearer to 0 and 1 than this have equal log-odds: if all of a hundred trees agree,
+# one that does not is only a small change.
 _SUREST = 1e-3
-# How long the name of a member may be, and how few lines show linear members at all.
+# How long the name of a member may be, and the least lines that show linear members at all.
 _LONGEST_NAME, _FEWEST_LINES = 30, 4
 
 
@@ -70,7 +70,7 @@ def mixed_decisions(
 def _give_reasons(
     model: Any, X: np.ndarray, records: list[dict[str, Any]], values: np.ndarray, top: int
 ) -> None:
-    """Let members of other kinds than linear say what moved them, on rows where they are named."""
+    """Add the reasons of members of other kinds than linear, on rows where they are named."""
     names, tried = feature_names(model.table), _tried(model)
     columns = _columns(tried, model.table)
     for number, kind in enumerate(model.names()):
@@ -91,22 +91,22 @@ def _give_reasons(
 
 
 def _columns(tried: np.ndarray, table: KnownTable) -> list[np.ndarray]:
-    """The columns of each of the user's columns that is tried out."""
+    """Return the columns of each of the user's columns that is tried out."""
     return [np.flatnonzero(table.column_of == which) for which in tried]
 
 
 def _tried(model: Any) -> np.ndarray:
-    """Which of the user's columns are tried out, those that matter most first."""
+    """Return which of the user's columns are tried out, those that matter most first."""
     known = _known_importances(model)
     if known is None:
-        # How closely predictions follow each column on some rows of the training.
+        # How closely predictions follow each column on some training rows.
         X = model.tried_rows
         known = correlations(X, model.fused(X).reshape(len(X), -1))
     return np.argsort(-model.table.by_feature(known), kind="stable")[:_MOST_TRIED]
 
 
 def _known_importances(model: Any) -> np.ndarray | None:
-    """How much columns matter to members that know it themselves; None if no member does."""
+    """Return the importances that members report themselves; None if no member reports any."""
     found = [
         weight * importance
         for weight, member in zip(model.weights, model.models.values(), strict=True)
@@ -130,7 +130,7 @@ def _own_importances(model: Any, member: Any) -> np.ndarray | None:
 def _pushes(
     model: Any, number: int, X: np.ndarray, values: np.ndarray, columns: list[np.ndarray]
 ) -> np.ndarray:
-    """How far the typical values of some columns move what a member predicts, (n, m).
+    """Return how far the typical values of some columns move what a member predicts, (n, m).
 
     Of classes it is the log-odds of the class that it predicts, which has ``values`` (n, C).
     """
@@ -152,7 +152,7 @@ def _pushes(
 
 
 def _score(values: np.ndarray, code: np.ndarray | None) -> np.ndarray:
-    """Numbers as they are, or the log-odds of classes (n,)."""
+    """Return numbers as they are, or the log-odds of classes (n,)."""
     if code is None:
         return values
     p = np.clip(values[np.arange(len(values)), code], _SUREST, 1 - _SUREST)
@@ -160,10 +160,10 @@ def _score(values: np.ndarray, code: np.ndarray | None) -> np.ndarray:
 
 
 def member_importances(model: Any) -> np.ndarray:
-    """How much each of the user's columns matters to each member, (K, F).
+    """Return how much each of the user's columns matters to each member, (K, F).
 
-    They are members' own importances, or what columns move on some rows of the training. Rows
-    sum to one, or are zero.
+    They are members' own importances, or the effects of columns on some training rows. Rows sum to
+    one, or are zero.
     """
     found = np.zeros((model.n_members, model.table.n_features_in_))
     for number, (sizes, member) in enumerate(zip(found, model.models.values(), strict=True)):
@@ -180,7 +180,7 @@ def member_importances(model: Any) -> np.ndarray:
 
 
 def mixed_importances(model: Any) -> np.ndarray:
-    """How much each of the user's columns matters to all members, by their weights, (F,)."""
+    """Return how much the user's columns matter to all members, by their weights, (F,)."""
     total = model.weights @ member_importances(model)
     return total / total.sum() if total.any() else total
 
@@ -192,7 +192,7 @@ def mixed_summary(
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> Summary:
-    """Tell of the members: a line for each kind, then its linear members as they are."""
+    """Describe the members: a line for each kind, then its linear members by their own lines."""
     names = [shortened(name, _LONGEST_NAME) for name in model.names()]
     members, order = model.estimators(), np.argsort(-model.weights, kind="stable")
     # One line is the first, and one counts the members that do not fit on the screen.
@@ -207,7 +207,7 @@ def mixed_summary(
         room = n_lines - len(shown) - 1
         own: list[str] = []
         if isinstance(member, LinearModel) and room >= _FEWEST_LINES:
-            # Without its first line, which counts what has been counted.
+            # Without its first line, whose counts have already been given.
             own = member.describe(width=width - 2, height=room + 1).splitlines()[1:]
             n_lines -= len(own)
             about += "; weights within it:"
@@ -219,7 +219,7 @@ def mixed_summary(
 
 
 def mixed_table(model: Any) -> str:
-    """The members as an HTML table: their name, weight and what they are."""
+    """Return the members as an HTML table: their name, weight and kind."""
     names, members = model.names(), model.estimators()
     order = np.argsort(-model.weights, kind="stable")
     rows = [
@@ -235,7 +235,7 @@ def _counted_kinds(model: Any) -> str:
 
 
 def _about(member: Any) -> str:
-    """What a member is, in words; of a pipeline its last step."""
+    """Describe a member in words; for a pipeline, its last step."""
     if isinstance(member, GatedModel):
         counts = member.n_members, "" if member.n_members == 1 else "s"
         return f"a flock of {counts[0]} linear member{counts[1]}, {member.n_terms:,} terms"

@@ -1,4 +1,4 @@
-"""Candidates of several kinds, compared on the same rows held out: who gets which weight."""
+"""Candidates of several kinds, compared and weighed on the same rows held out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from covey.members._held_out import HeldOutRows
 class Clock:
     """The time of a fit, and whether it is over.
 
-    A ``journal`` knows what it was in the fit that is continued.
+    A ``journal`` knows whether it was over in the fit that is resumed.
     """
 
     def __init__(self, limit: float | None, journal: Any = None) -> None:
@@ -33,7 +33,7 @@ class Clock:
         self._start = time.perf_counter()
 
     def seconds(self) -> float:
-        """Since the start."""
+        """Return the seconds since the start."""
         return time.perf_counter() - self._start
 
     def is_late(self, share: float) -> bool:
@@ -41,11 +41,11 @@ class Clock:
         return self.seconds() > share * self._limit
 
     def was_late(self, share: float) -> bool:
-        """Return whether it is late, or was in the fit that is continued."""
+        """Return whether it is late, or was in the fit that is resumed."""
         return self.as_before(self.is_late(share))
 
     def as_before(self, is_late: bool) -> bool:
-        """Return what the clock says, or said in the fit that is continued."""
+        """Return whether it is late; a resumed fit repeats the answer of the earlier one."""
         if self.journal is None or np.isinf(self._limit):
             return is_late
         task = self.journal.begin()
@@ -64,11 +64,11 @@ class Clock:
 
 
 class Library:
-    """What candidates predict of the rows held out: probabilities (n, C), or numbers (n,).
+    """The candidates' predictions of rows held out: probabilities (n, C), or numbers (n,).
 
     ``truth`` (n,) are the codes of classes or the numbers of these rows; numbers have
-    ``row_losses``, the losses of predictions (..., n). A ``scorer`` takes the place of the loss,
-    and reads the rows ``X``.
+    ``row_losses``, the losses of predictions (..., n). A ``scorer`` replaces the loss, and reads
+    the rows ``X``.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class Library:
 
     @property
     def names(self) -> list[str]:
-        """The names of the candidates, in the order in which they were compared."""
+        """Return the names of the candidates, in the order in which they were compared."""
         return list(self.seconds)
 
     def add(self, name: str, predicted: np.ndarray, seconds: float) -> None:
-        """One more candidate, and how long it took; of some rows only, if it is hopeless."""
+        """Add a candidate and the time it took; a hopeless one is known on some rows only."""
         if self._scorer is not None and not self.predicted:
-            # Before others are compared in vain.
+            # An impossible scorer is refused before other candidates are compared in vain.
             self._score(predicted)
         self.predicted[name], self.seconds[name] = predicted, seconds
 
@@ -108,12 +108,12 @@ class Library:
 
     @property
     def _whole(self) -> dict[str, np.ndarray]:
-        """The candidates that are known on all rows."""
+        """Return the candidates that are known on all rows."""
         n_rows = len(self._truth)
         return {name: one for name, one in self.predicted.items() if len(one) == n_rows}
 
     def weights(self, without: Collection[str] = ()) -> np.ndarray:
-        """The weight of each candidate, (M,): greedy selection by the loss of their mean.
+        """Return the weight of each candidate, (M,): greedy selection by the loss of their mean.
 
         Those that are named in ``without`` have none.
         """
@@ -128,7 +128,7 @@ class Library:
         return np.array([found.get(name, 0.0) for name in self.names])
 
     def _weights_of(self, every: np.ndarray) -> np.ndarray:
-        """Return the same of candidates that are known on the first rows, (M, m) or (M, m, C)."""
+        """Return the weights of candidates known on the first rows, (M, m) or (M, m, C)."""
         if self._scorer is not None:
             return greedy_weights(self._negative_scores(every), len(every))
         weight = self._weight[: every.shape[1]]
@@ -137,15 +137,15 @@ class Library:
         return greedy_selection(self._of_true_class(every), weight)
 
     def losses(self) -> np.ndarray:
-        """The mean loss of each candidate, (M,), on the rows on which it is known."""
+        """Return the mean loss of each candidate, (M,), on the rows on which it is known."""
         return np.array([self._loss(one) for one in self.predicted.values()])
 
     def scores(self) -> np.ndarray:
-        """Return what the scorer says of each candidate, (M,), on the same rows."""
+        """Return the scorer's result for each candidate, (M,), on the same rows."""
         return np.array([self._score(one) for one in self.predicted.values()])
 
     def told(self, name: str) -> str:
-        """Return what a candidate brought, in words."""
+        """Describe in words how a candidate compares."""
         what, measure = ("loss", self._loss) if self._scorer is None else ("score", self._score)
         own, whole = measure(self.predicted[name]), self._whole
         if name not in whole:
@@ -163,7 +163,7 @@ class Library:
         return float(losses @ weight / weight.sum())
 
     def _of_true_class(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return what (..., n, C) give to the true classes, (..., n)."""
+        """Return the probabilities, of (..., n, C), of the true classes, (..., n)."""
         n_rows = probabilities.shape[-2]
         return probabilities[..., np.arange(n_rows), self._truth[:n_rows]]
 
@@ -178,7 +178,7 @@ class Library:
         return pick_losses
 
     def _score(self, predicted: np.ndarray) -> float:
-        """Return what the scorer says of predictions that are known on the first rows."""
+        """Return the scorer's result for predictions that are known on the first rows."""
         n_rows = len(predicted)
         truth = self._truth[:n_rows]
         if self._classes is not None:

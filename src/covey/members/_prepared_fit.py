@@ -1,4 +1,4 @@
-"""What a fit of a flock learns before it finds members: columns of numbers, ranges and scales."""
+"""The data of a fit of a flock before it finds members: columns of numbers, ranges and scales."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from covey.tables._known_table import KnownTable
 from covey.tables._preparation import nothing_varies
 from covey.tables._seen_columns import seen_columns, seen_means
 
-# So many features have pairs that Newton's steps can keep a matrix of.
+# Newton's steps keep a matrix of pairs of features, of at most this many.
 _MOST_FOR_NEWTON = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnScale:
-    """How columns are standardized, and which of them can be used at all."""
+    """The means and scales that standardize columns, and which columns can be used at all."""
 
     mean: Annotated[np.ndarray, stored.Array("D")]
     scale: Annotated[np.ndarray, stored.Array("D", low=1e-200)]
@@ -27,10 +27,10 @@ class ColumnScale:
 
 
 class PreparedFit:
-    """The rows of a fit as numbers, and what is known of them.
+    """The rows of a fit as numbers, and the facts about them.
 
-    ``flock`` has the parameters of the fit. With a model that is ``known``, which a warm start
-    continues, its columns and scales stay. The ``target`` is learnt from all this, and set then.
+    ``flock`` has the parameters of the fit. If a model is ``known``, which a warm start continues,
+    its columns and scales stay. The ``target`` is learnt from all this, and set then.
     """
 
     target: Any
@@ -68,19 +68,19 @@ class PreparedFit:
         low, high = rows.ranges()
         if known is not None and known.basis.seen is not None:
             low, high = np.minimum(low, known.basis.seen[0]), np.maximum(high, known.basis.seen[1])
-        #: How far columns go, (2, D), beyond which new rows are held.
+        #: The range of columns, (2, D), beyond which new rows are clipped.
         self.ranges = np.stack([low, high])
 
     def learn_scale(self) -> None:
-        """Learn what columns are centered and scaled by, and which can be used at all."""
+        """Learn the means and scales of columns, and which can be used at all."""
         mean, deviation = self.rows.moments()
         varies = deviation > 0
         if not varies.any():
             raise ValueError(nothing_varies(self.table.n_features_in_, self.table.preparation))
         flock = self.flock
-        # Beside an intercept a constant column adds nothing; without one it is the intercept.
+        # With an intercept, a constant column adds nothing; without one it is the intercept.
         usable = varies if flock.fit_intercept else varies | (mean != 0)
-        # Without an intercept no column may be shifted: that would amount to one.
+        # Without an intercept no column may be shifted: that would act as one.
         centered = flock.scale_features and flock.fit_intercept
         self.scaling = ColumnScale(
             mean if centered else np.zeros_like(mean),
@@ -90,10 +90,10 @@ class PreparedFit:
         self.table = replace(self.table, filling=mean)
 
     def known_table(self) -> KnownTable:
-        """Return what the model remembers of the table."""
+        """Return the facts that the model remembers of the table."""
         table = self.table
         if table.seen is None and table.preparation is None:
-            # Of blocks of rows the means are known, which stand for what is typical.
+            # Of blocks of rows the means are known, which are the typical values.
             seen = seen_means(feature_names(table), table.filling, self.scaling.scale)
             table = replace(table, seen=seen)
         return table
@@ -101,8 +101,8 @@ class PreparedFit:
     def narrowed(self) -> tuple[Any, np.ndarray]:
         """Return the rows without columns of no use, and which columns (D,) are left.
 
-        A product with fewer zeros in it is rounded otherwise, and a search may turn that into
-        another flock: a constant column is to change nothing.
+        A product with fewer zeros in it is rounded differently, and a search may turn that into
+        another flock: a constant column must change nothing.
         """
         usable = self.scaling.usable
         if usable.all() or not self.rows.can_narrow:
@@ -120,7 +120,7 @@ class PreparedFit:
 
 
 def check_newton(learning_rate: Any, n_features: int) -> None:
-    """Refuse more columns than a way to train members bears."""
+    """Raise ValueError if Newton steps would need more than `_MOST_FOR_NEWTON` features."""
     if learning_rate == "newton" and n_features > _MOST_FOR_NEWTON:
         raise ValueError(
             f"learning_rate='newton' keeps a matrix of all pairs of features, but X has "

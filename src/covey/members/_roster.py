@@ -1,4 +1,4 @@
-"""What ensembles of given models share: their members' names and parameters, and their folds."""
+"""The base of ensembles of given models: their members' names and parameters, and their folds."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def is_dropped(member: Any) -> bool:
 
 
 def kept(pairs: Iterable[tuple[str, Any]]) -> Pairs:
-    """The members that are not dropped."""
+    """Return the members that are not dropped."""
     return [pair for pair in pairs if not is_dropped(pair[1])]
 
 
@@ -68,8 +68,8 @@ def _is_pair(entry: Any) -> bool:
 class Roster:
     """The members that a parameter of an ensemble lists, with or without names.
 
-    ``models`` is the kind that they are, ``words`` are texts that stand for some. With ``layered``
-    the list may be one of lists of members, whose names differ across all of them.
+    ``models`` is their kind, ``words`` are texts that stand for some. With ``layered`` the list
+    may be one of lists of members, whose names differ across all of them.
     """
 
     owner: Any
@@ -93,14 +93,14 @@ class Roster:
         return list(itertools.chain(*self.given)) if self.has_layers(all) else self.given
 
     def _list_again(self, listed: list) -> None:
-        """Take other members in the place of those that are listed."""
+        """Put other members in the place of those that are listed."""
         if self.has_layers(all):
             entries = iter(listed)
             listed = [[next(entries) for _ in layer] for layer in self.given]
         setattr(self.owner, self.parameter, listed)
 
     def entries(self) -> Pairs:
-        """The members as (name, estimator) pairs, unchecked; without a name, by their class."""
+        """Return the members as (name, estimator) pairs, unchecked; names default to the class."""
         listed = self._listed()
         pairs: Pairs = []
         for entry in listed if isinstance(listed, list | tuple) else []:
@@ -115,7 +115,7 @@ class Roster:
         return pairs
 
     def checked(self) -> Pairs:
-        """The members as (name, estimator) pairs; those that are dropped are among them."""
+        """Return the members as (name, estimator) pairs, those that are dropped included."""
         listed, own = self._listed(), self.owner._get_param_names()
         if not isinstance(listed, list | tuple) or not len(listed):
             raise ValueError(
@@ -145,13 +145,13 @@ class Roster:
         return member in self.words if isinstance(member, str) else self.models.accepts(member)
 
     def named(self) -> Bunch:
-        """The members by name, as they are given."""
+        """Return the members by name, as they are given."""
         named = Bunch()
         named.update(self.entries())
         return named
 
     def params(self) -> dict[str, Any]:
-        """The members by name, and their parameters by name__parameter."""
+        """Return the members by name, and their parameters by name__parameter."""
         own, params = set(self.owner._get_param_names()), {}
         for name, member in self.entries():
             if name in own:  # refused by fit
@@ -170,7 +170,7 @@ class Roster:
         for position, (name, _) in enumerate(self.entries()):
             if name in params and name not in own:
                 replaced = list(self._listed())
-                # The name is written down, lest it change with the class.
+                # The name is written down, so that it does not change with the class.
                 replaced[position] = (name, params.pop(name))
                 self._list_again(replaced)
         members = dict(self.entries())
@@ -198,14 +198,14 @@ class Roster:
 
 
 def by_name(pairs: Pairs, fitted: Iterable[Any]) -> Bunch:
-    """Fitted members by name, and "drop" where one is dropped."""
+    """Return fitted members by name, and "drop" where one is dropped."""
     members, named = iter(fitted), Bunch()
     named.update((name, one if is_dropped(one) else next(members)) for name, one in pairs)
     return named
 
 
 def take_tags(tags: Any, members: Iterable[Any]) -> Any:
-    """Tags of an ensemble, as those of the members say that are given its rows."""
+    """Return tags of an ensemble, as the tags of the members allow that read its rows."""
     inner = [get_tags(member) for member in members if hasattr(member, "fit")]
     for name in ("sparse", "allow_nan", "categorical"):
         takes = bool(inner) and all(getattr(tag.input_tags, name) for tag in inner)
@@ -215,13 +215,13 @@ def take_tags(tags: Any, members: Iterable[Any]) -> Any:
 
 
 def check_fitted(name: str, member: Any, instead: str) -> None:
-    """Refuse a member that is to be fitted and is not; ``instead`` says what else will do."""
+    """Refuse a member that must be fitted and is not; ``instead`` says what to do instead."""
     try:
         check_is_fitted(member)
     except NotFittedError:
         raise NotFittedError(f"The member {name!r} is not fitted; fit it, or {instead}.") from None
     except (AttributeError, TypeError):
-        pass  # no estimator of scikit-learn's kind: it will predict, or raise its own error
+        pass  # it is not scikit-learn's: it will predict, or raise its own error
 
 
 # -- methods of all ensembles of models that a user lists, by layers or not ---------------------
@@ -235,7 +235,7 @@ def named_estimators(self: Any) -> Bunch:
 def get_metadata_routing(self: Any) -> MetadataRouter:
     """Return which metadata members, splitter and all else that is fitted request.
 
-    A number of folds requests groups: then none divides a group.
+    A number of folds requests groups: then no group is split.
 
     Returns
     -------
@@ -246,9 +246,9 @@ def get_metadata_routing(self: Any) -> MetadataRouter:
 
 
 def transform(self: Any, X: Any) -> Any:
-    """Return what the members predict, as columns for a model that comes after.
+    """Return the members' predictions, as columns for a model that comes after.
 
-    Of a stack these are all columns that the model on top sees.
+    For a stack these are all columns that the model on top sees.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def transform(self: Any, X: Any) -> Any:
 
 
 def get_feature_names_out(self: Any, input_features: ArrayLike | None = None) -> np.ndarray:
-    """The names of the columns that ``transform`` gives: of this class, member and class.
+    """Return the names of the columns of ``transform``: of this class, member and class.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def get_feature_names_out(self: Any, input_features: ArrayLike | None = None) ->
 
 
 def column_names(owner: Any, labels: Iterable[Any] | None) -> list[str]:
-    """A name for each member of an ensemble and label, or for each member."""
+    """Return a name for each member of an ensemble and label, or for each member."""
     kind = type(owner).__name__.lower()
     if labels is None:
         return [f"{kind}_{name}" for name in owner._names()]
@@ -291,7 +291,7 @@ def column_names(owner: Any, labels: Iterable[Any] | None) -> list[str]:
 
 
 def member_folds(owner: Any, X: Any, y: np.ndarray, split: dict[str, Any]) -> Folds:
-    """The folds of ``cv``, given the parameters of its ``split``, that hold a row out."""
+    """Return the folds of ``cv``, given the parameters of its ``split``, that hold a row out."""
     check_cv_parameter(owner.cv)
     splitter = _splitter(owner, y, split.get("groups"))
     try:
@@ -309,7 +309,7 @@ def member_folds(owner: Any, X: Any, y: np.ndarray, split: dict[str, Any]) -> Fo
 
 
 def _splitter(owner: Any, y: np.ndarray, groups: Any) -> Any:
-    """Return what ``cv`` stands for; a number of folds keeps groups whole, where there are any."""
+    """Return the splitter of ``cv``; a number of folds keeps groups whole, if there are any."""
     cv, classifier = owner.cv, is_classifier(owner)
     if groups is not None and (cv is None or isinstance(cv, Integral)):
         # scikit-learn's own default is 5 folds.
@@ -318,7 +318,7 @@ def _splitter(owner: Any, y: np.ndarray, groups: Any) -> Any:
 
 
 def cv_name(cv: Any) -> str:
-    """Return what messages call a splitter."""
+    """Return the name of a splitter in messages."""
     known = isinstance(cv, int) or hasattr(cv, "split")
     return f"cv={cv!r}" if known else "The given cv"
 
@@ -326,7 +326,7 @@ def cv_name(cv: Any) -> str:
 def fit_all(
     owner: Any, pairs: Pairs, X: Any, y: np.ndarray, parameters: dict[str, dict[str, Any]]
 ) -> list:
-    """The members, fitted on all rows."""
+    """Return the members, fitted on all rows."""
     jobs = [
         (f"{name}, all rows", fit_with, clone(member), X, y, parameters[name])
         for name, member in pairs
@@ -342,7 +342,7 @@ def fit_folds(
     y: np.ndarray,
     parameters: dict[str, dict[str, Any]],
 ) -> list[list]:
-    """The members of each fold, fitted without the rows that it holds out."""
+    """Return the members of each fold, fitted without the rows that it holds out."""
     jobs = []
     for number, (train, _) in enumerate(folds, start=1):
         for name, member in pairs:
@@ -354,13 +354,13 @@ def fit_folds(
 
 
 def _in_parallel(owner: Any, jobs: list[tuple[Any, ...]]) -> list:
-    """Return what fits return that are given as a line to print, a function and its arguments."""
+    """Return the results of fits, given as a line to print, a function and its arguments."""
     name = f"[{type(owner).__name__}] " if owner.verbose else None
     return Parallel(n_jobs=owner.n_jobs)(delayed(_timed)(name, *job) for job in jobs)
 
 
 def _timed(owner: str | None, line: str, fit: Callable[..., Any], *args: Any) -> Any:
-    """Return what a fit returns; if an owner is given, a line says how long it took."""
+    """Return the result of a fit; if an owner is given, print a line with its seconds."""
     before = perf_counter()
     fitted = fit(*args)
     if owner is not None:
@@ -371,7 +371,7 @@ def _timed(owner: str | None, line: str, fit: Callable[..., Any], *args: Any) ->
 def rows_held_out(
     cv: Any, folds: Folds, n_rows: int, learner: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that a fold holds out, and the first position of each among all folds'."""
+    """Return the rows that a fold holds out, and the first position of each among all folds'."""
     rows, first = np.unique(np.concatenate([test for _, test in folds]), return_index=True)
     if len(rows) < n_rows:
         warnings.warn(
@@ -383,7 +383,7 @@ def rows_held_out(
     return rows, first
 
 
-# -- What ensembles of models of any make share, be they classifiers or regressors -------------
+# -- The base of ensembles of models of any make, be they classifiers or regressors ------------
 
 Pairs = list[tuple[str, Any]]
 
@@ -397,7 +397,7 @@ class Classifiers:
 
     @staticmethod
     def check_target(y: ArrayLike) -> np.ndarray:
-        """Labels, one a row."""
+        """Check labels, one per row."""
         check_one_target(y)
         y = column_or_1d(y, warn=True)
         check_labels(y)
@@ -405,7 +405,7 @@ class Classifiers:
 
     @staticmethod
     def classes(owner: str, pairs: Pairs, y: np.ndarray, prefit: bool) -> np.ndarray:
-        """All classes of y and of models that are fitted already."""
+        """Return all classes of y and of models that are already fitted."""
         fitted = [pair for pair in pairs if prefit or isinstance(pair[1], FrozenEstimator)]
         classes = _joint_classes(fitted, y) if fitted else np.unique(y)
         if len(classes) < 2 and not prefit:
@@ -417,14 +417,14 @@ class Classifiers:
 
     @staticmethod
     def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
-        """Return what the models are to predict for a fuser."""
+        """Return the kind of the models' predictions for a fuser."""
         return common_kind(models, names, fuser)
 
     @staticmethod
     def predictions(
         models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: np.ndarray
     ) -> Predictions:
-        """Return what the models predict of rows."""
+        """Return the models' predictions of rows."""
         outputs = [
             member_output(model, X, classes, kind, name)
             for name, model in zip(names, models, strict=True)
@@ -433,7 +433,7 @@ class Classifiers:
 
     @staticmethod
     def blank(fuser: Fuser, names: Sequence[str], classes: np.ndarray) -> Predictions:
-        """One row that could be such models', to check a fuser's parameters by."""
+        """Return one row that such models could predict, to check a fuser's parameters."""
         if fuser.kinds[0] == "label":
             return Predictions(np.full((1, len(names)), classes[0]), classes, names)
         even = np.full((1, len(names), len(classes)), 1.0 / len(classes))
@@ -450,28 +450,28 @@ class Regressors:
 
     @staticmethod
     def classes(owner: str, pairs: Pairs, y: np.ndarray, prefit: bool) -> None:
-        """Numbers have none."""
+        """Return None: numbers have no classes."""
 
     @staticmethod
     def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
-        """Return what the models are to predict for a fuser."""
+        """Return the kind of the models' predictions for a fuser."""
         return "value"
 
     @staticmethod
     def predictions(
         models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: None
     ) -> Predictions:
-        """Return what the models predict of rows."""
+        """Return the models' predictions of rows."""
         return Predictions(member_values(models, names, X), names=names, kind=kind)
 
     @staticmethod
     def blank(fuser: Fuser, names: Sequence[str], classes: None) -> Predictions:
-        """One row that could be such models', to check a fuser's parameters by."""
+        """Return one row that such models could predict, to check a fuser's parameters."""
         return Predictions(np.zeros((1, len(names))), names=names, kind="value")
 
 
 def _joint_classes(pairs: Pairs, y: np.ndarray) -> np.ndarray:
-    """All classes of fitted models and of y; a model that shares none with y is refused."""
+    """Return all classes of fitted models and of y; refuse a model that shares none with y."""
     labels = np.unique(y)
     given = [getattr(model, "classes_", None) for _, model in pairs]
     known = [labels if classes is None else np.asarray(classes) for classes in given]
@@ -494,7 +494,7 @@ def check_training_table(
     *,
     reset: bool = True,
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """Rows that models are given as they are, what to predict of them, and weights if any."""
+    """Return unchanged rows for the models, their target, and weights if there are any."""
     X, y = as_table(X), models.check_target(y)
     check_consistent_length(X, y)
     validate_data(owner, X, reset=reset, skip_check_array=True)
@@ -505,7 +505,7 @@ def check_training_table(
 def training_table_of(
     owner: Any, models: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """Return the same, of which an ensemble learns what is typical."""
+    """Return such rows, after learning their typical values for the ensemble."""
     X, y, weight = check_training_table(owner, models, X, y, sample_weight)
     owner._keep_seen(X, weight)
     owner._keep_rows(X, y, weight)
@@ -515,7 +515,7 @@ def training_table_of(
     return X, y, weight
 
 
-# -- Which metadata of a fit, such as weights and groups, each part of an ensemble gets --------
+# -- The metadata of a fit, such as weights and groups, that each part of an ensemble gets -----
 
 
 class FitParameters(NamedTuple):
@@ -527,9 +527,9 @@ class FitParameters(NamedTuple):
 
 
 def routing_of(owner: Any, parts: Mapping[str, Any]) -> MetadataRouter:
-    """Which metadata the parts of an ensemble request that its ``fit`` fits, and its splitter.
+    """Return the metadata that the fitted parts of an ensemble request, and its splitter.
 
-    A number of folds requests groups: then none divides a group.
+    A number of folds requests groups: then no group is split.
     """
     router = MetadataRouter(owner=type(owner).__name__).add_self_request(owner)
     for name, part in parts.items():
@@ -547,11 +547,11 @@ def routing_of(owner: Any, parts: Mapping[str, Any]) -> MetadataRouter:
 
 
 def _splitter_asked(owner: Any) -> Any:
-    """The splitter that may request groups; a list of splits is none."""
+    """Return the splitter that may request groups; a list of splits is none."""
     cv = getattr(owner, "cv", ())
     if cv is None or isinstance(cv, Integral):
         return StratifiedGroupKFold()
-    # Text has a split, too.
+    # Text has a method split, too.
     return cv if hasattr(cv, "split") and not isinstance(cv, str) else None
 
 
@@ -564,7 +564,7 @@ def fit_parameters(
     metadata: dict[str, Any],
     method: str = "fit",
 ) -> FitParameters:
-    """Return what each part gets of what the ``fit`` of an ensemble, or another method, was given.
+    """Return the part of the metadata of a method, such as ``fit``, that each part gets.
 
     With scikit-learn's ``enable_metadata_routing`` every part gets what it requests. Without,
     all get the weights, and the splitter gets the groups.
@@ -602,8 +602,8 @@ def parameters_of_estimator(
     metadata: dict[str, Any],
     method: str = "fit",
 ) -> dict[str, Any]:
-    """Return what the one ``estimator`` of an ensemble or model gets of what this was given."""
+    """Return the part of the metadata that the one ``estimator`` of an ensemble gets."""
     of = {"estimator": estimator}, dict[str, Any](), weight, groups, metadata, method
     given = fit_parameters(owner, *of)
-    # Without routing, what a splitter would get is for the estimator.
+    # Without routing, the estimator gets what a splitter would get.
     return given.members["estimator"] | given.split

@@ -38,9 +38,9 @@ from covey.tables._preparation import Preparation, needs_target, prepare
 from covey.tables._table_reader import TableReader
 from covey.tables._target_means import TargetMeans
 
-# Numbers that are sorted, or predicted, at once: bounds the memory that this needs.
+# How many numbers are sorted, or predicted, at once: this bounds the memory.
 _NUMBERS_AT_ONCE = 1 << 18
-# Numbers of X that may be copied, 32 MB, to leave constant columns out.
+# How many numbers of X, 32 MB, may be copied to leave constant columns out.
 _MOST_COPIED = 1 << 22
 # The penalty of the linear model whose errors show how large the noise is.
 _LINEAR_ALPHA = 1e-3
@@ -49,9 +49,9 @@ _LINEAR_ALPHA = 1e-3
 class InMemoryRows:
     """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device.
 
-    These are the rows of a fit. `covey.dask._rows.DaskRows` have the same methods, but for what
-    only rows in memory can do. ``classes`` are the labels, or None for values; the arrays (C,)
-    beside them are of the rows as they were given, C being 1 for values.
+    These are the rows of a fit. `covey.dask._rows.DaskRows` have the same methods, except those
+    that only rows in memory can have. ``classes`` are the labels, or None for values; the arrays
+    (C,) beside them are of the rows as they were given, C being 1 for values.
     """
 
     single = True  # folds may be compared in single precision
@@ -70,7 +70,7 @@ class InMemoryRows:
         reading: TableReader | None = None,
     ) -> None:
         self.X, self.y, self.weight, self._groups = X, y, weight, groups
-        # The user's own table, and how X was read of it.
+        # The user's own table, and how X was read from it.
         self.table, self.reading = X if reading is None else table, reading
         self._device = device
         self.n_features = X.shape[1]
@@ -85,7 +85,7 @@ class InMemoryRows:
         np.maximum.at(self.largest_weights, self._codes, weight)
         self.class_factors: np.ndarray | None = None
         self._held_out: np.ndarray | None = None
-        # What members of numbers are fitted to, and by which loss.
+        # The target of members of numbers, and the loss.
         self.target, self._loss = y, ValueLoss("squared")
 
     @classmethod
@@ -100,7 +100,7 @@ class InMemoryRows:
         reset: bool,
         numeric: bool,
     ) -> Self:
-        """Check what a user gave to ``fit``."""
+        """Check the arguments of ``fit``, and return the rows."""
         device = _training_device(estimator, X, y, sample_weight)
         X, y, sample_weight = frame_of_arrow(to_numpy(X)), to_numpy(y), to_numpy(sample_weight)
         least = 2 if numeric else 1
@@ -125,12 +125,12 @@ class InMemoryRows:
         self.weight = self.weight * factors[self._codes]
 
     def digest(self) -> Any:
-        """What identifies the data, for a checkpoint."""
+        """Return the identity of the data, for a checkpoint."""
         data = self.X, self.y, self.weight, self._groups
         return data if self.reading is None else (*data, self.reading.words)
 
     def prepared(self, known: Preparation | None, seed: int) -> tuple[Preparation, InMemoryRows]:
-        """How gaps and categories become numbers, and the rows as numbers."""
+        """Return how gaps and categories become numbers, and the rows as numbers."""
         target = None
         if needs_target(self.reading):
             groups = None if self._groups is None else check_groups(self._groups, len(self.y))
@@ -143,7 +143,7 @@ class InMemoryRows:
 
     @property
     def needs_preparation(self) -> bool:
-        """Whether there are gaps or categories, of which ``prepared`` makes numbers."""
+        """Return whether there are gaps or categories, of which ``prepared`` makes numbers."""
         return self.reading is not None or holds_gaps(self.X, None)
 
     def done(self, part: str) -> None:
@@ -155,37 +155,37 @@ class InMemoryRows:
     # -- values ----------------------------------------------------------------------------
 
     def target_moments(self) -> tuple[float, float]:
-        """Weighted mean and standard deviation of y."""
+        """Return weighted mean and standard deviation of y."""
         (mean,), (deviation,) = moments(self.y[None], self.weight)
         return float(mean), float(deviation)
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
-        """A weighted quantile of y, or of its distances from a center."""
+        """Return a weighted quantile of y, or of its distances from a center."""
         values = self.y if center is None else np.abs(self.y - center)
         return weighted_quantile(values, self.weight, share)
 
     def target_range(self) -> tuple[float, float]:
-        """The least and the greatest y of the rows that have a weight."""
+        """Return the least and the greatest y of the rows that have a weight."""
         used = self.y[self.weight > 0]
         return float(used.min()), float(used.max())
 
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
-        """Let the target be (y - center) / scale, clipped; the largest size before that."""
+        """Set the target to (y - center) / scale, clipped; return its largest size before that."""
         # The y of a row of weight 0 does not count.
         target = (np.where(self.weight > 0, self.y, center) - center) / scale
         self.target = target if farthest is None else np.clip(target, -farthest, farthest)
         return float(np.abs(target).max())
 
     def set_loss(self, loss: ValueLoss) -> None:
-        """What is descended from now on."""
+        """Set the loss that members minimize from now on."""
         self._loss = loss
 
     def target_loss(self, loss: ValueLoss) -> float:
-        """The weighted sum of the loss of the constant 0."""
+        """Return the weighted sum of the loss of predicting 0."""
         return float(loss.value(self.target) @ self.weight)
 
     def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> LinearErrors:
-        """The errors of a linear model that is penalized a little."""
+        """Return the errors of a linear model that is penalized a little."""
         design = self._design(np.arange(len(self.y)), mean, scale)
         share = self.weight[None, :] / self.weight.sum()
         rows = GatedRows(design, [design], ValueLikelihood(self.target, loss), share, "log")
@@ -198,42 +198,42 @@ class InMemoryRows:
     # -- columns and weights ---------------------------------------------------------------
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted mean and standard deviation of the columns, of rows that are not held out."""
+        """Return weighted mean and standard deviation of the columns, of rows not held out."""
         X, weight = self.X, self.weight
         if self._held_out is not None:
             X, weight = X[~self._held_out], weight[~self._held_out]
         return moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight)
 
     def ranges(self) -> np.ndarray:
-        """The least and the greatest value of each column, (2, D), of rows that have a weight."""
+        """Return the least and the greatest value of each column, (2, D), over weighted rows."""
         used = self.weight > 0
         highest, lowest = extremes(self.X if used.all() else self.X[used])
         return np.stack([-lowest, highest])
 
     @property
     def can_narrow(self) -> bool:
-        """Whether ``only`` leaves columns out.
+        """Return whether ``only`` leaves columns out.
 
         A long table is not copied for that.
         """
         return self.X.shape[0] * self.X.shape[1] <= _MOST_COPIED
 
     def only(self, columns: np.ndarray) -> InMemoryRows:
-        """The same rows with some of the columns (D,), where ``can_narrow``."""
+        """Return the rows with some of the columns (D,), where ``can_narrow``."""
         rows = copy(self)
         rows.X, rows.n_features = self.X[:, columns], int(np.sum(columns))
         return rows
 
     def total_weight(self) -> float:
-        """The sum of all weights."""
+        """Return the sum of all weights."""
         return float(self.weight.sum())
 
     def n_weighted(self) -> int:
-        """How many rows have a weight above 0."""
+        """Return how many rows have a weight above 0."""
         return int(np.count_nonzero(self.weight))
 
     def _design(self, order: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> Design:
-        """The standardized columns of rows in the given order."""
+        """Return the standardized columns of rows in the given order."""
         if hasattr(self.X, "tocsr"):
             return Design(sorted_columns(self.X, order), mean[None, :], scale[None, :])
         columns = np.empty((self.n_features, len(order)))
@@ -244,7 +244,7 @@ class InMemoryRows:
         return Design(columns)
 
     def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
-        """X, y and weights: all in memory, or about so many of the rows that lie elsewhere."""
+        """Return X, y and weights: of all rows in memory, or of about ``n_rows`` elsewhere."""
         return self.X, self.y, self.weight
 
     # -- training --------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class InMemoryRows:
         self._held_out = held_out_rows(self._codes, self.weight, fraction, seed, self._groups)
 
     def held_out(self) -> tuple[Any, np.ndarray, np.ndarray]:
-        """X, y and weights of the rows held out."""
+        """Return X, y and weights of the rows held out."""
         rows = self._held_out
         return self.X[rows], self.y[rows], self.weight[rows]
 
@@ -268,7 +268,7 @@ class InMemoryRows:
         flip_probability: float,
         **how: Any,
     ) -> StackTrainer:
-        """Algorithm 1 on the rows that are not held out, their columns standardized."""
+        """Return Algorithm 1 on the rows that are not held out, their columns standardized."""
         n_classes = len(self.class_counts)
         newton = settings.learning_rate == "newton"
         check_memory(
@@ -291,7 +291,7 @@ class InMemoryRows:
         return StackTrainer(table, settings, **how)
 
     def stage_scores(self, model: Any, fuser: Fuser) -> np.ndarray:
-        """Scores (K,) of the first members, on the rows held out if there are any."""
+        """Return scores (K,) of the first members, on the rows held out if there are any."""
         rows = slice(None) if self._held_out is None else self._held_out
         X, truth = self.X[rows], self.y[rows] if self.classes is None else self._codes[rows]
         return stage_scores(fuser, model.predictions(X), truth, X, self.weight[rows])
@@ -312,12 +312,12 @@ class InMemoryRows:
         return gate.refine(design, *members, self.X, target, self.weight, classes, **how)
 
     def mean_importance(self, model: Any) -> np.ndarray:
-        """The weighted mean importance of each member, (K,)."""
+        """Return the weighted mean importance of each member, (K,)."""
         found = finite_in_blocks(model.weights_of_rows, self.X)
         return self.weight @ found / self.weight.sum()
 
     def mean_predictions(self, model: Any) -> np.ndarray:
-        """What each member predicts on weighted average, (K, C)."""
+        """Return the weighted mean prediction of each member, (K, C)."""
         used = np.flatnonzero(self.weight)
         used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
         share = self.weight[used] / self.weight[used].sum()
@@ -328,7 +328,7 @@ class InMemoryRows:
         return means
 
     def constant_members(self, model: Any) -> np.ndarray:
-        """Which members are constant over these rows, (K,): see `Predictions`."""
+        """Return which members are constant over these rows, (K,): see `Predictions`."""
         X = self.X[self.weight > 0]
         if self.classes is None:
             numbers = finite_in_blocks(model.outputs, X)[:, :, 0]
@@ -339,7 +339,7 @@ class InMemoryRows:
     # -- search ----------------------------------------------------------------------------
 
     def search_rows(self, n_members: int) -> SearchRows:
-        """The rows as a search reduces them."""
+        """Return the rows in the form of a search."""
         check_memory(self._device, self.X, len(self.class_counts) * n_members, flips=True)
         everyone = slice(0, len(self.y))
         return SearchInMemory(
@@ -349,10 +349,10 @@ class InMemoryRows:
         )
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
-        """Some of the rows, about so many of them to fit on.
+        """Return some of the rows, about ``n_rows`` of them to fit on.
 
-        Folds that are given hold out theirs; with None as many rows are held out, and with an
-        empty list none.
+        Given folds hold out their own rows; with None as many rows are held out as are fitted on,
+        and with an empty list none.
         """
         sample, folds = self._sample(n_rows, seed, folds)
         rows, (y, target_of) = sample.rows, self._search_target()
@@ -369,7 +369,7 @@ class InMemoryRows:
         )
 
     def held_out_sample(self, n_rows: int, seed: int, folds: Any) -> HeldOutRows:
-        """Some of the rows as folds, as a rung has them."""
+        """Return some of the rows as folds, as a rung has them."""
         sample, folds = self._sample(n_rows, seed, folds)
         if folds is None:
             folds = [(np.arange(sample.n_fitted), np.arange(sample.n_fitted, len(sample.rows)))]
@@ -385,7 +385,7 @@ class InMemoryRows:
         return (sample, None) if folds is None else (sample.fitted, folds)
 
     def _sampled_folds(self, folds: list, n_rows: int, seed: int) -> tuple[RowSample, list]:
-        """Some rows that folds fit on, rows that they hold out, and the folds of these.
+        """Return some rows that folds fit on, rows that they hold out, and the folds of these.
 
         Rows that one fold holds out and another one fits on are sampled once; if there are few
         to hold out, all of them are.
@@ -403,20 +403,20 @@ class InMemoryRows:
         for train, test in folds:
             train, test = position[train], position[test]
             train, test = train[(train >= 0) & (train < fitted.n_fitted)], test[test >= 0]
-            # Those that the sample leaves nothing of a side say nothing.
+            # A fold of which the sample leaves nothing on one side is dropped.
             if len(train) and len(test):
                 found.append((train, test))
         weights = np.concatenate([fitted.factor, held_out.factor])
         return RowSample(rows, fitted.n_fitted, weights), found
 
     def _named(self, parts: Any) -> np.ndarray:
-        """Whether rows that have a weight are in any of these parts."""
+        """Return whether rows that have a weight are in any of these parts."""
         named = np.zeros(len(self.y), dtype=bool)
         named[np.concatenate(parts)] = True
         return named & (self.weight > 0)
 
     def _some(self, among: np.ndarray, n_rows: int, seed: int) -> RowSample:
-        """About so many of the rows; all, where they are fewer than twice as many."""
+        """Return about ``n_rows`` of the rows; all, if they are fewer than twice as many."""
         rows = np.flatnonzero(among)
         if len(rows) < 2 * n_rows:
             return RowSample(rows, len(rows), np.ones(len(rows)))
@@ -424,24 +424,24 @@ class InMemoryRows:
         return sampled_rows(n_rows, counts, seed, 0, self._codes, among).fitted
 
     def _beside(self, n_rows: int) -> Any:
-        """An array where a search of so many rows computes; None: NumPy's."""
+        """Return an array where a search of this many rows computes; None: NumPy's."""
         n_numbers = n_rows * self.X.shape[1] * len(self.class_counts)
         if not self._device.is_worth(n_numbers):
             return None
         return self._device.send(np.zeros(0))
 
     def _search_target(self) -> tuple[np.ndarray, Any]:
-        """The numbers or codes of classes, and what makes the target of some of them."""
+        """Return the numbers or codes of classes, and the function that makes targets of them."""
         if self.classes is None:
             return self.target, partial(ValueTarget, loss=self._loss)
         return self._codes, partial(ClassTarget, n_classes=len(self.classes))
 
     def draws_folds(self, cv: Any) -> bool:
-        """Whether folds are drawn: then a rung needs none of its own."""
+        """Return whether folds are drawn: then a rung needs none of its own."""
         return self._groups is None and (cv is None or isinstance(cv, int | np.integer))
 
     def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The folds by which candidates are compared."""
+        """Return the folds on which candidates are compared."""
         return make_folds(
             cv,
             self.X,
@@ -463,16 +463,16 @@ class LinearErrors:
     weight: np.ndarray
 
     def quantile(self, share: float) -> float:
-        """A weighted quantile of their sizes."""
+        """Return a weighted quantile of their sizes."""
         return weighted_quantile(np.abs(self.errors), self.weight, share)
 
     def loss(self, loss: ValueLoss) -> float:
-        """The weighted sum of their losses."""
+        """Return the weighted sum of their losses."""
         return float(loss.value(self.errors) @ self.weight)
 
 
 def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> HostDevice | OnDevice:
-    """Where members are trained; refuses what only the CPU can do."""
+    """Return where members are trained; refuse settings that only the CPU supports."""
     device = device_of(estimator.device, X, y, sample_weight)
     if isinstance(device, HostDevice):
         return device

@@ -1,4 +1,4 @@
-"""How a flock is searched for: linear members, and other kinds beside them."""
+"""The fit of a flock by a search: linear members, and other kinds beside them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from covey.members._roster import Roster, is_dropped, kept
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import Numbers
 
-# The share of a time limit after which no linear members are begun, where other kinds are to be
+# The share of a time limit after which no linear members are begun, if other kinds are to be
 # compared, too.
 _SHARE_OF_LINEAR = 0.4
 
@@ -44,10 +44,10 @@ _SHARE_OF_LINEAR = 0.4
 class Searching:
     """A fit of a flock by a search.
 
-    If all members are linear, they are its model. Else they are one model among others.
+    If all members are linear, they are its model. Otherwise they are one model among others.
     """
 
-    n_tasks = None  # how many subtasks callbacks can expect is not known
+    n_tasks = None  # the number of subtasks that callbacks can expect is unknown
 
     def __init__(self, flock: Any) -> None:
         self._flock = flock
@@ -56,7 +56,7 @@ class Searching:
     # -- parameters ------------------------------------------------------------------------
 
     def check_parameters(self, groups: Any = None) -> None:
-        """Refuse parameters that make no sense, before any data is read."""
+        """Refuse parameters that make no sense, before any data are read."""
         flock = self._flock
         check_number(flock.n_estimators, "n_estimators", low=1, whole=True)
         if not flock._classifies:
@@ -90,10 +90,10 @@ class Searching:
                 raise ValueError("n_jobs must be a number of threads, -1 for all or None, got 0.")
 
     def wanted(self) -> dict[str, Any]:
-        """Return the members by name: kinds, or models that a user gave."""
+        """Return the members by name: kinds, or models of the user's."""
         flock, members = self._flock, self._flock.members
         if members is None:
-            # Who limits what is to be read wants members that can be read.
+            # A user who limits what there is to read wants members that can be read.
             members = "mixed" if flock.effort == "best" and not is_limited(flock) else LINEAR
         if isinstance(members, str):
             check_choice(members, "members", ("mixed", *KINDS))
@@ -109,7 +109,7 @@ class Searching:
         return wanted
 
     def _check_names(self) -> None:
-        """Refuse text that names no kind, or is no list at all, and say what there is."""
+        """Refuse text that names no kind, or that is not a list, and say which kinds there are."""
         kinds = ", ".join(map(repr, KINDS))
         members = self._flock.members
         if not isinstance(members, list | tuple):
@@ -127,11 +127,11 @@ class Searching:
     # -- fit -------------------------------------------------------------------------------
 
     def has_own_threads(self, rows: InMemoryRows) -> bool:
-        """Return True: long tables are worked on in blocks of rows, side by side."""
+        """Return True: long tables are computed in blocks of rows, side by side."""
         return True
 
     def run(self, fit: PreparedFit, context: Any, given: dict[str, Any]) -> None:
-        """Find the members and what fuses them."""
+        """Find the members and the fuser."""
         flock, wanted = self._flock, self.wanted()
         if flock.members is None and not fit.rows.keeps_folds:
             wanted = {LINEAR: LINEAR}  # other kinds cannot be fitted to blocks of rows
@@ -167,7 +167,7 @@ class Searching:
             check_kind(kind, table)
             if isinstance(kind, str):
                 continue
-            model = made(kind, table)  # which refuses what cannot be copied
+            model = made(kind, table)  # which refuses models that cannot be copied
             if table.is_weighted:
                 weight_parameters(model, name, rows.weight)
         says = Progress(type(flock).__name__, bool(flock.verbose))
@@ -217,7 +217,7 @@ class Searching:
     def _keep_out_of_fold(
         self, fit: PreparedFit, held_out: HeldOutRows, predicted: np.ndarray
     ) -> None:
-        """Keep what is predicted of rows held out, and how far off that is."""
+        """Keep the predictions of rows held out, and their errors."""
         numbers, means = held_out.by_row(predicted)
         self._flock.out_of_fold_ = Bunch(rows=numbers, predictions=means)
         self._flock.calibration_ = calibration(fit, held_out, predicted)
@@ -229,7 +229,7 @@ class Searching:
         models: dict[str, list[Any]],
         weights: np.ndarray,
     ) -> None:
-        """Measure what columns are worth by the models of the folds, if they are known."""
+        """Measure the importance of columns by the models of the folds, if they are known."""
         if all(len(found) == len(held_out.folds) for found in models.values()):
             found = importance_on_folds(fit, held_out, models, weights)
             self._flock._importance_of_columns = found
@@ -261,14 +261,14 @@ def _shared_folds(fit: PreparedFit) -> HeldOutRows:
 
 
 def _in_repeats(fit: PreparedFit, held_out: HeldOutRows, effort: str) -> HeldOutRows:
-    """Say of folds how often they were drawn; those that a user gave count as once."""
+    """Note how often folds were drawn; those that a user gave count as once."""
     n_rows = fit.rows.n_weighted()
     drawn = fit.rows.draws_folds(fit.flock.cv) and not rung_sizes(n_rows)
     return replace(held_out, n_repeats=repeats_of(effort, n_rows) if drawn else 1)
 
 
 def _described(fit: PreparedFit, weight: np.ndarray, n_fitted: int | None = None) -> TableFacts:
-    """Return what kinds must know of a table whose rows count by their weight."""
+    """Return the facts that kinds need about a table whose rows count by their weight."""
     flock, rows = fit.flock, fit.rows
     return TableFacts(
         n_rows=rows.n_weighted(),

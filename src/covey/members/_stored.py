@@ -1,4 +1,4 @@
-"""What must hold of ensembles that are read from files, beyond what their fields declare."""
+"""Checks of ensembles from files, beyond those that their fields declare."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from covey.fusers import Fuser, Predictions
 
 
 class OfTable:
-    """What all fitted models keep of their table."""
+    """The fields about their table that all fitted models have."""
 
     n_features_in_: Annotated[int, stored.Whole(1, 1 << 31, letter="F")]
     feature_names_in_: Annotated[np.ndarray, stored.FEATURE_NAMES]
@@ -47,10 +47,10 @@ def check_member(model: Any, member: Any, n_features: int | None) -> None:
 def check_fuser(
     fuser: Fuser, example_for: Callable[[Fuser], Predictions], n_features: int | None
 ) -> None:
-    """Refuse a fuser that does not fuse predictions like those of an example for it.
+    """Refuse a fuser that cannot fuse predictions like those of an example.
 
-    It is tried on the example, beside a row of ``n_features`` zeros where they are known, so that
-    what does not fit the members is known now.
+    It is tried on the example, beside a row of ``n_features`` zeros if their number is known, so
+    that misfits are found now.
     """
     refuse("fuser", "is not fitted.", hasattr(fuser, "classes_"))
     try:
@@ -74,7 +74,7 @@ def try_row(model: Any, n_features: int | None = None) -> None:
     row = np.zeros((1, model.n_features_in_ if n_features is None else n_features))
     try:
         with warnings.catch_warnings():
-            # The row has no names, where the training rows had some.
+            # This row has no names, even if the training rows had some.
             warnings.simplefilter("ignore")
             proba = hasattr(model, "predict_proba")
             predicted = model.predict_proba(row) if proba else model.predict(row)

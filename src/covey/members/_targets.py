@@ -1,4 +1,4 @@
-"""What is predicted: the classes and their weights, or values, standardized, and their loss."""
+"""The target of a model: classes and their weights, or standardized values, and their loss."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def check_two_classes(name: str, classes: np.ndarray, largest_weights: np.ndarra
 
 
 def class_factors(class_weight: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return what the weights of each class are multiplied with, given their sums (C,)."""
+    """Return the factor on the weights of each class, given their sums (C,)."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         used = weights > 0
         factors = np.zeros(len(classes))
-        # Each class is given as one row, which weighs what all of its rows do.
+        # Each class is given as one row that has the weight of all of its rows.
         factors[used] = compute_class_weight(
             class_weight, classes=classes[used], y=classes[used], sample_weight=weights[used]
         )
@@ -66,27 +66,27 @@ _LOSSES_OF_NUMBERS = ("squared", "huber", "quantile")
 
 # The median absolute deviation of a normal distribution is this share of its standard one.
 _NORMAL_DEVIATION = 0.6744897501960817
-# Rounds in which the scale of the residuals is found, and the threshold of their linear model, in
-# units of that scale.
+# Rounds that find the scale of the residuals, and the threshold of their linear model, in units of
+# that scale.
 _SCALE_ROUNDS = 3
 _SCALE_EPSILON = 1.35
-# Residuals this small, in units of y's own spread, are as good as none.
+# Residuals this small, in units of y's own spread, count as none.
 _LEAST_SCALE = 1e-3
-# The least share of a constant's loss that a linear model is taken to leave.
+# The least share of a constant's loss that a linear model is assumed to leave.
 _LEAST_LEFT = 1e-4
 # How far the corner of a quantile's loss is rounded, in units of the residuals' scale.
 _BAND = 0.05
-# Robust losses grow evenly far from 0, so that it does not matter how far an outlier lies; but it
-# would swamp sums.
+# Robust losses grow evenly far from 0, so that the distance of an outlier does not matter; but it
+# would dominate sums.
 _FARTHEST = 1e6
 
 
-# -- what flocks know of their target --------------------------------------------------------
+# -- the target as flocks use it -------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The classes that a model predicts: how they are weighed, learnt, fused and told."""
+    """The classes that a model predicts: how they are weighed, learnt, fused and described."""
 
     classes: Annotated[np.ndarray, Labels("C", 2)]
 
@@ -97,14 +97,14 @@ class Classes:
 
     @staticmethod
     def check_loss(flock: Any) -> None:
-        """Refuse what members cannot climb."""
+        """Refuse losses that members cannot climb."""
         check_choice(flock.loss, "loss", LOSSES)
         check_number(flock.focal_gamma, "focal_gamma", low=0)
         if flock.reweighting is not None:
             check_choice(flock.reweighting, "reweighting", REWEIGHTINGS)
 
     def growth(self, flock: Any) -> dict[str, Any]:
-        """Return the settings of Algorithm 1 that classes have."""
+        """Return the settings of Algorithm 1 for classes."""
         return {
             "fit_intercept": bool(flock.fit_intercept),
             "loss": ClassLoss(flock.loss, float(flock.focal_gamma)),
@@ -113,7 +113,7 @@ class Classes:
 
     @staticmethod
     def check_rows(flock: Any, rows: InMemoryRows, known: Classes | None) -> None:
-        """Refuse classes that cannot be learnt, or are not those that are known; weigh them."""
+        """Refuse classes that cannot be learnt, or that differ from the known ones; weigh them."""
         classes = np.asarray(rows.classes)
         if known is not None and not np.array_equal(classes, known.classes):
             raise ValueError(
@@ -135,7 +135,7 @@ class Classes:
         return cls(fit.rows.classes)
 
     def encoded(self, y: Any) -> np.ndarray:
-        """Return the codes of classes; others than these are refused."""
+        """Return the codes of classes; refuse others than these."""
         return encode_labels(column_or_1d(y), self.classes, "y holds")
 
     def failure(self, flock: Any, grown: Any) -> str | None:
@@ -156,7 +156,7 @@ class Classes:
         )
 
     def in_units(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients and intercepts as a user sees them."""
+        """Return coefficients and intercepts in the units of the user."""
         return coef, intercept
 
     def member(
@@ -181,12 +181,12 @@ class Classes:
         return model
 
     def contrast(self, coef: np.ndarray) -> np.ndarray:
-        """Return members' coefficients (K, C, P) without what all classes share."""
-        # Softmax ignores what all classes share.
+        """Return members' coefficients (K, C, P) without the part that all classes share."""
+        # A part that all classes share cancels in a softmax.
         return coef - coef.mean(axis=1, keepdims=True)
 
     def predictions(self, outputs: np.ndarray) -> Predictions:
-        """Return what members predict whose linear functions give (C, K, n)."""
+        """Return the predictions of members whose linear functions are (C, K, n)."""
         logs = log_softmax(outputs).transpose(2, 1, 0)
         return Predictions(np.exp(logs), self.classes, log_values=logs)
 
@@ -197,15 +197,15 @@ class Classes:
         return Predictions(even, self.classes)
 
     def of_one(self, outputs: np.ndarray) -> np.ndarray:
-        """Return what one linear model predicts whose outputs are (C, n)."""
+        """Return the predictions of one linear model whose outputs are (C, n)."""
         return np.exp(log_softmax(outputs).T)
 
     def of_pool(self, fused: np.ndarray) -> np.ndarray:
-        """Return predictions (n, C) of what gated groups fuse, whose ties are exact."""
+        """Return predictions (n, C) of fused gated groups, whose ties are exact."""
         return settled(fused)
 
     def bounded(self, fused: np.ndarray) -> np.ndarray:
-        """Return what is fused, as it is."""
+        """Return fused predictions as they are."""
         return fused
 
     def decision(
@@ -231,7 +231,7 @@ class Classes:
 class Numbers:
     """The numbers that a model predicts, as `Classes` are those of a classifier.
 
-    They are standardized by ``center`` and ``scale`` for the loss, and held within ``range``.
+    They are standardized by ``center`` and ``scale`` for the loss, and kept within ``range``.
     """
 
     center: Annotated[float, Number()]
@@ -246,22 +246,22 @@ class Numbers:
 
     @staticmethod
     def check_loss(flock: Any) -> None:
-        """Refuse what members cannot descend."""
+        """Refuse losses that members cannot descend."""
         check_choice(flock.loss, "loss", _LOSSES_OF_NUMBERS)
         check_number(flock.epsilon, "epsilon", low=1.0)
         check_number(flock.quantile, "quantile", low=0, high=1, closed="neither")
 
     def growth(self, flock: Any) -> dict[str, Any]:
-        """Return the settings of Algorithm 1 that numbers have.
+        """Return the settings of Algorithm 1 for numbers.
 
-        Given its subset, a member is taken to the minimum of its loss.
+        On its subset, a member is taken to the minimum of its loss.
         """
         alpha, finish = float(flock.alpha), int(flock.max_iter)
         return {"loss": self.loss, "alpha": alpha, "finish": finish}
 
     @staticmethod
     def check_rows(flock: Any, rows: InMemoryRows, known: Numbers | None) -> None:
-        """Refuse rows that nothing can be learnt from."""
+        """Refuse rows from which nothing can be learnt."""
         if rows.n_weighted() < 2:
             raise ValueError(
                 "sample_weight is above 0 for one row only; at least two are needed to learn from."
@@ -291,7 +291,7 @@ class Numbers:
         if deviation == 0:
             center = rows.target_quantile(0.5)  # a mean of large numbers is off by rounding
         elif flock.loss != "squared":
-            # Outliers move means and deviations, and these losses are there to resist them.
+            # Outliers move means and deviations, and these losses exist to resist them.
             center = rows.target_quantile(flock.quantile if flock.loss == "quantile" else 0.5)
             middle = rows.target_quantile(0.5)
             spread = rows.target_quantile(0.5, middle) / _NORMAL_DEVIATION
@@ -380,7 +380,7 @@ class Numbers:
         return coef
 
     def predictions(self, outputs: np.ndarray) -> Predictions:
-        """Return what members predict whose linear functions give (1, K, n)."""
+        """Return the predictions of members whose linear functions are (1, K, n)."""
         return Predictions(outputs[0].T, kind="value")
 
     def example(self, n_members: int) -> Predictions:
@@ -388,15 +388,15 @@ class Numbers:
         return Predictions(np.zeros((1, n_members)), kind="value")
 
     def of_one(self, outputs: np.ndarray) -> np.ndarray:
-        """Return what one linear model predicts whose outputs are (1, n)."""
+        """Return the predictions of one linear model whose outputs are (1, n)."""
         return outputs[0]
 
     def of_pool(self, fused: np.ndarray) -> np.ndarray:
-        """Return predictions (n,) of what gated groups fuse, (n, 1), within their range."""
+        """Return predictions (n,) of fused gated groups, (n, 1), within their range."""
         return held_within(fused[:, 0], self.range)
 
     def bounded(self, fused: np.ndarray) -> np.ndarray:
-        """Return what is fused, within the range that numbers keep to."""
+        """Return fused predictions within the range of predicted numbers."""
         return held_within(fused, self.range)
 
     def decision(self, value: np.ndarray) -> tuple[dict[str, Any], int]:

@@ -337,7 +337,7 @@ class JudgedSubsets:
 
     @property
     def n_fits(self) -> int:
-        """How many models were fitted."""
+        """Return how many models were fitted."""
         return len(self._accuracy) * self.n_folds
 
     def look(self, masks: np.ndarray) -> bool:

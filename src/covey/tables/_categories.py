@@ -21,7 +21,7 @@ _OF_DATES = ("date", "time", "period", "duration", "timestamp")
 
 
 def is_table_of_columns(X: Any) -> bool:
-    """Whether X is a data frame, of pandas or polars."""
+    """Return whether X is a data frame, of pandas or polars."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
@@ -53,7 +53,7 @@ def as_series(values: Any) -> pd.Series:
 
 
 def is_from_dtype(wanted: Any) -> bool:
-    """Whether the types of a data frame say which columns hold categories."""
+    """Return whether the types of a data frame say which columns hold categories."""
     return isinstance(wanted, str) and wanted == "from_dtype"
 
 

@@ -67,7 +67,7 @@ class ColumnEncoder:
 
     @property
     def seen(self) -> str:
-        """How the values of the fit were written."""
+        """Return how the values of the fit were written."""
         return ""
 
     def present(self, values: Any) -> Any:
@@ -79,7 +79,7 @@ class ColumnEncoder:
         return self.present(values)
 
     def unread(self, values: Any, numbers: np.ndarray) -> tuple[int, int, Any]:
-        """How many values cannot be read, of how many, and one of them.
+        """Return how many values cannot be read, of how many, and one of them.
 
         ``numbers`` are what `numbers` has made of the values.
         """
@@ -89,7 +89,7 @@ class ColumnEncoder:
         return int(lost.sum()), total, example
 
     def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:
-        """Which values (n_rows,) are there and are no numbers."""
+        """Return which values (n_rows,) are there and are no numbers."""
         found = np.isnan(numbers[:, 0])
         found[found] = [word is not None for word in category_words(as_series(values)[found])]
         return found
@@ -101,7 +101,7 @@ class ColumnEncoder:
             warnings.warn(self.told(name, count, total, example), stacklevel=3)
 
     def told(self, name: str, count: int, total: int, example: object) -> str:
-        """How many values of a column cannot be read, in a sentence."""
+        """Return how many values of a column cannot be read, in a sentence."""
         return (
             f"{count:,} of {total:,} values of {name} are strange to the model "
             f"({str(example)!r}; at the fit {self.seen}) and count as not known."
@@ -135,7 +135,7 @@ class NumberColumn(ColumnEncoder):
 
     @property
     def seen(self) -> str:
-        """How the numbers were written."""
+        """Return how the numbers were written."""
         form = NumberFormat() if self.form is None else self.form
         return f"numbers such as 1234{form.decimal}5 {form.unit}".rstrip()
 
@@ -312,12 +312,12 @@ class Dates(ColumnEncoder):
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are."""
+        """Return how many columns there are."""
         return len(self.parts)
 
     @property
     def seen(self) -> str:
-        """How the dates were written."""
+        """Return how the dates were written."""
         form = "%Y-%m-%d" if self.format in (None, ISO) else self.format
         return f"dates such as {datetime(2026, 1, 31, 14, 5).strftime(form)}"
 

@@ -263,7 +263,7 @@ def kind_of_text(
 
 
 def too_large_of(numbers: Any) -> Any:
-    """Where an Arrow array has numbers too large to compute with."""
+    """Return where an Arrow array has numbers too large to compute with."""
     from pyarrow import compute
 
     size = compute.abs(numbers)
@@ -315,7 +315,7 @@ def _without_arrow(values: pd.Series) -> pd.Series:
 
 
 def is_too_large(numbers: np.ndarray) -> np.ndarray:
-    """Where numbers are infinite, or so large that their squares are."""
+    """Return where numbers are infinite, or so large that their squares are."""
     return np.abs(numbers) > LARGEST
 
 
@@ -341,7 +341,7 @@ def without_point(value: Any) -> Any:
 
 
 def id_of(name: str, values: Any, kind: str) -> tuple[str, str]:
-    """Why a column only distinguishes rows, if it does, and a remark where it may.
+    """Return why a column only distinguishes rows, if it does, and a remark where it may.
 
     No new row will have one of its values, or what it has of them means nothing. Ranks and years
     count rows too, and names of people and things are words like others: these are of use.
@@ -379,7 +379,7 @@ def id_of(name: str, values: Any, kind: str) -> tuple[str, str]:
 
 
 def _repeats(name: str, n_values: int, n_rows: int) -> bool:
-    """Whether a column of whole numbers or codes is one of ids that repeat, by its name."""
+    """Return whether a column of whole numbers or codes is one of ids that repeat, by its name."""
     named = _SURE_ID_NAME.search(name) or _ID_TAIL.search(name)
     return bool(named) and n_values > max(_MOST_CODES, n_rows // 50)
 
@@ -392,7 +392,7 @@ def _repeated(name: str) -> str:
 
 
 def _look_like_codes(words: pd.Series) -> bool:
-    """Whether text is made of numbers and keys rather than of words: P0017, 3f2a, QXZR."""
+    """Return whether text is made of numbers and keys rather than of words: P0017, 3f2a, QXZR."""
     if not len(words):
         return False
     with_digit = words.str.contains(r"\d").mean()

@@ -72,12 +72,12 @@ class Preparation:
 
     @property
     def n_columns(self) -> int:
-        """How many columns come out."""
+        """Return how many columns come out."""
         return len(self.column_of)
 
     @property
     def is_number(self) -> np.ndarray:
-        """Which columns are numbers as they were given, (n_columns,)."""
+        """Return which columns are numbers as they were given, (n_columns,)."""
         found = np.arange(self.n_columns) < len(self.numbers)
         return found if self.reading is None else found & self.reading.is_number[self.read_of]
 
@@ -176,7 +176,7 @@ def frequent_categories(
 
 
 def nothing_varies(n_features: int, preparation: Preparation | None) -> str:
-    """Why there is nothing to learn from columns that are all constant, in a sentence."""
+    """Return why there is nothing to learn from columns that are all constant, in a sentence."""
     if preparation is not None and len(preparation.tables) > len(preparation.levels):
         return (
             f"The categories of X tell no more about y than chance would, and none of its "

@@ -49,7 +49,7 @@ class SeenColumn:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all words that were seen are kept."""
+        """Return whether all words that were seen are kept."""
         return 0 < len(self.values) < MOST_WORDS
 
     def raw(self, value: Any) -> Any:

@@ -67,7 +67,7 @@ class TableReader:
 
     @property
     def is_number(self) -> np.ndarray:
-        """Which columns are the user's own numbers, (n_columns,)."""
+        """Return which columns are the user's own numbers, (n_columns,)."""
         own = [isinstance(encoder, NumberColumn) for encoder in self.encoders]
         return np.array(own, dtype=bool)[self.feature_of]
 
@@ -105,7 +105,7 @@ def learn_reading(
     keep: Collection[int] = (),
     gaps: Mapping[Any, Any] | None = None,
 ) -> TableReader | None:
-    """How a table is read; None if all of its columns are plain numbers.
+    """Return how a table is read; None if all of its columns are plain numbers.
 
     ``wanted`` is what a user says of its columns: "from_dtype", the kinds of columns by name (the
     others are left out), those that are categories, or None. Those to ``keep`` are no ids.
@@ -153,7 +153,7 @@ def _learnt(values: Any, kind: str | None, has_target: bool) -> Encoder | None:
 
 
 def _are_plain(X: Any) -> list[bool]:
-    """Which columns hold numbers by their types."""
+    """Return which columns hold numbers by their types."""
     if not is_table_of_columns(X):
         return [True] * X.shape[1]
     return [_OF_NUMBERS.match(str(dtype).lower()) is not None for dtype in X.dtypes]

@@ -1,9 +1,9 @@
 """The rows of a table as Algorithm 1 needs them: methods whose results add up over blocks.
 
-A table is one or more blocks of rows (`covey._core.rows`). A `RowBlock` holds its part of the
+A table is one or more blocks of rows (`covey._core.blocks`). A `RowBlock` holds its part of the
 matrix and all that depends on a row: the truth, sample weights, how well earlier members do, the
-outputs of the candidates. Coefficients are broadcast to the blocks, and what they return, small
-arrays of ``C``, ``R`` and ``D``, is added up.
+outputs of the candidates. Coefficients are broadcast to the blocks, and their results, small
+arrays of ``C``, ``R`` and ``D``, are added up.
 
 Every run has one *candidate*, and a second one if it tries a flipped subset: candidates
 ``0 ... R-1`` are those of the runs, ``R ...`` those of the runs that are ``flipping``. So one
@@ -56,7 +56,7 @@ class DivergedError(ArithmeticError):
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How a member is trained.
+    """The settings by which a member is trained.
 
     A member of classes climbs its log-likelihood (or another `ClassLoss`), and subsets are
     compared by weighted accuracy, eq. (7). A member of values descends
@@ -97,12 +97,12 @@ class TrainingSettings:
 
     @property
     def can_stop(self) -> bool:
-        """Whether a member may end before ``max_iter`` steps."""
+        """Return whether a member may end before ``max_iter`` steps."""
         return self.tol > -np.inf
 
     @property
     def keeps_best(self) -> bool:
-        """Whether a member ends at the best state it saw rather than at its last one."""
+        """Return whether a member ends at the best state it saw rather than at its last one."""
         return self.loss.is_criterion or (self.patience is not None and self.can_stop)
 
 
@@ -115,7 +115,7 @@ class ClassTruth:
         self._loss = loss
 
     def rows(self, which: slice) -> ClassTruth:
-        """Return the same of some of the rows."""
+        """Return the classes of some of the rows."""
         start, stop = which.start, which.stop
         inside = tuple(
             slice(min(max(b.start, start), stop) - start, min(max(b.stop, start), stop) - start)
@@ -124,7 +124,7 @@ class ClassTruth:
         return ClassTruth(inside, self._loss)
 
     def judge(self, outputs: Array, memo: Array) -> Array:
-        """What each row adds to the criterion of each candidate, (L, n): whether it is right.
+        """Return each row's part of each candidate's criterion, (L, n): whether it is right.
 
         ``memo`` (L, n) is filled with what `climb` can reuse, the highest logit of each row.
         """
@@ -138,7 +138,7 @@ class ClassTruth:
         out: Array,
         memo: Array | None = None,
     ) -> tuple[Array, Array | None]:
-        """Eq. (9), or its counterpart of another loss, (L,), and the steepest loss of rows.
+        """Return eq. (9), or its counterpart of another loss, (L,), and the steepest loss of rows.
 
         It is to be maximized; ``out`` is filled with its derivative by the outputs, and may be
         ``outputs`` itself.
@@ -154,18 +154,18 @@ class ClassTruth:
     def loss_gradient(
         self, outputs: Array, weight: Array, workspace: Workspace, out: Array
     ) -> Array:
-        """The loss (L,), to be minimized; ``out`` is filled with its derivative."""
+        """Return the loss (L,), to be minimized; ``out`` is filled with its derivative."""
         objective, _ = self.climb(outputs, weight, workspace, out)
         out *= -1.0
         return -objective
 
     def wrong(self, outputs: Array) -> Array:
-        """1 where a row is wrong, 0 where it is right, (R, n)."""
+        """Return 1 where a row is wrong, 0 where it is right, (R, n)."""
         right = highest_and_right(outputs, self.truth)[1]
         return 1.0 - namespace_of(outputs).astype(right, outputs.dtype)
 
     def true_probability(self, outputs: Array) -> Array:
-        """The probability of each row's true class, (R, n); the outputs are lost."""
+        """Return the probability of each row's true class, (R, n); the outputs are overwritten."""
         xp = namespace_of(outputs)
         outputs -= xp.max(outputs, axis=0)
         xp.exp(outputs, out=outputs)
@@ -185,11 +185,11 @@ class ValueTruth:
         self._step_loss = loss.for_steps
 
     def rows(self, which: slice) -> ValueTruth:
-        """Return the same of some of the rows."""
+        """Return the values of some of the rows."""
         return ValueTruth(self.truth[which], self._loss)
 
     def judge(self, outputs: Array, memo: Array) -> Array:
-        """Minus the loss of rows; the memo is the error of each."""
+        """Return minus the loss of each row; the memo is filled with the errors."""
         namespace_of(outputs).subtract(self.truth, outputs[0], out=memo)
         return -self._step_loss.value(memo)
 
@@ -201,7 +201,7 @@ class ValueTruth:
         out: Array,
         memo: Array | None = None,
     ) -> tuple[Array, Array | None]:
-        """See `ClassTruth`; the objective is the criterion, known already: zeros are returned."""
+        """Fill ``out`` as `ClassTruth` does, and return zeros: the criterion is the objective."""
         error = self.truth - outputs[0] if memo is None else memo
         out[0] = -weight * self._step_loss.slope(error)
         xp = namespace_of(outputs)
@@ -210,24 +210,24 @@ class ValueTruth:
     def loss_gradient(
         self, outputs: Array, weight: Array, workspace: Workspace, out: Array
     ) -> Array:
-        """See `ClassTruth`; by the loss itself, not by that of steps."""
+        """Return the loss itself, not the one of steps, as `ClassTruth` does."""
         error = self.truth - outputs[0]
         out[0] = weight * self._loss.slope(error)
         return namespace_of(outputs).sum(weight * self._loss.value(error), axis=1)
 
     def losses(self, outputs: Array) -> Array:
-        """The loss of each row, (R, n)."""
+        """Return the loss of each row, (R, n)."""
         return self._loss.value(self.truth - outputs[0])
 
 
 def target_of(truth: Any, loss: ClassLoss | ValueLoss) -> ClassTruth | ValueTruth:
-    """The target of rows: ``truth`` is their `Blocks` of classes, or their values (n,)."""
+    """Make the target of rows of their `Blocks` of classes, or of their values (n,)."""
     if isinstance(loss, ClassLoss):
         return ClassTruth(truth, loss)
     return ValueTruth(truth, loss)
 
 
-# What AdaBoost's member of no error at all counts as.
+# The error that AdaBoost assumes of a member without any.
 _SMALLEST_ERROR = 1e-3
 
 
@@ -235,26 +235,27 @@ NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
 class RowBlock:
-    """Some rows of a table, and what a stack of runs knows of each.
+    """Some rows of a table, and all that a stack of runs keeps for each of them.
 
     For classes the rows of ``design`` are sorted by class and ``truth`` holds the rows of each
     class; for values it holds their values (n,). A row outside a run's split has a ``base_weight``
-    (R, n), the user's, of 0: it does not count in what is left to learn. Blocks that are called
-    one after another can share ``scratch``.
+    (R, n), the user's weight, of 0: it does not count among the rows that are learned from. Blocks
+    that are called one after another can share ``scratch``.
 
-    The sample weights of the next member are these. With p the mean probability that earlier
-    members gave a row's true class, or for values `trust`, they are called
+    The sample weights of the next member are computed from earlier members by one of these rules.
+    With p the mean probability that earlier members gave a row's true class, or for values
+    `trust`:
 
     - "mean_probability": ``1 - p``, eq. (8).
-    - "divergence": ``-log p``, the Kullback-Leibler divergence of the truth from the
-      earlier members' mean. It is drawn harder to what all of them get wrong.
+    - "divergence": ``-log p``, the Kullback-Leibler divergence of the truth from the earlier
+      members' mean. It stresses rows that all of them get wrong.
     - "adaboost": a row that a member gets wrong weighs ``(1 - e) / e (C - 1)`` times as
       much afterwards, e being the member's weighted error (SAMME, Zhu et al. 2009). A
       member no better than chance changes nothing.
     - None: all rows weigh the same.
 
-    Weights of "divergence" and "adaboost" have a mean of one (over the user's weights): only their
-    proportions have a meaning.
+    Weights of "divergence" and "adaboost" have a mean of one (over the user's weights), since only
+    their ratios matter.
     """
 
     def __init__(
@@ -293,7 +294,7 @@ class RowBlock:
     # -- between members -------------------------------------------------------------------
 
     def see(self, theta: Array, intercept: Array) -> None:
-        """Take note of a member of every run, (C, R, D) and (C, R)."""
+        """Record a member of every run, (C, R, D) and (C, R)."""
         out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
         outputs = self.design.logits(theta, intercept, self._everyone, out)
         if isinstance(self._target, ValueTruth):
@@ -323,25 +324,25 @@ class RowBlock:
         return (self._sorted.up_to(values),)
 
     def trust(self, typical: FloatArray) -> None:
-        r"""Take note of how far the member of values that was seen last is trusted with each row.
+        r"""Record how much the member of values seen last is trusted with each row.
 
-        That is ``exp(-loss / typical loss)``, the counterpart of the probability that a classifier
-        gives the true class. The typical loss is the member's own, over rows of the user's
-        weights, so that neither the unit of y nor how hard the problem is matters. It is the
-        mean; or, for robust losses, the median divided by log 2, which is the mean of
-        exponentially distributed losses. Next to an outlier's loss, as a mean has it, no other row
-        would matter: all members but the first would be fitted to that outlier.
+        The trust is ``exp(-loss / typical loss)``, the counterpart of the probability that a
+        classifier gives the true class. The typical loss is the member's own, over rows of the
+        user's weights, so that neither the unit of y nor the difficulty of the problem matters. It
+        is the mean; or, for robust losses, the median divided by log 2, which is the mean of
+        exponentially distributed losses: beside the loss of an outlier in a mean, no other row
+        would matter, and all members but the first would be fitted to that outlier.
         """
         unit = like(self._losses, typical)
         self.note(self._xp.exp(-self._losses / unit[:, None]))
         self._losses = self._sorted = None
 
     def heaviest(self, base: bool) -> Array:
-        """The largest weight of each run, (R,): the member's or the user's."""
+        """Return the largest weight of each run, (R,): the member's or the user's."""
         return self._xp.max(self._base_weight if base else self.weight, axis=1)
 
     def spread(self, vector: Array, heaviest: Array, base: bool) -> tuple[Array, Array]:
-        """``sum_m w_m z_m z_m^T v`` for v (1, R, D + 1), z with the intercept's 1.
+        """Return ``sum_m w_m z_m z_m^T v`` for v (1, R, D + 1), z with the intercept's 1.
 
         The weights are divided by ``heaviest``: squares of very large or very small ones would
         be lost.
@@ -352,11 +353,11 @@ class RowBlock:
         return self.design.gradient(product, self._everyone)
 
     def gram(self) -> tuple[Array]:
-        """``sum_m w_m z_m z_m^T`` of the user's weights, (R, D + 1, D + 1)."""
+        """Return ``sum_m w_m z_m z_m^T`` of the user's weights, (R, D + 1, D + 1)."""
         return (self.design.gram(self._base_weight),)
 
     def note(self, noted: Array) -> None:
-        """Take note of a member by what it makes of each row, (R, n).
+        """Record a member by one number for each row, (R, n).
 
         This is the probability of the true class, or its counterpart for values; for "adaboost"
         1 where the member is wrong and 0 where it is right.
@@ -371,11 +372,11 @@ class RowBlock:
         else:
             self._true_probability_sum += noted
 
-    # The methods below are called on every block of rows; what is known of all blocks together,
-    # a peak or a sum, is passed to each.
+    # The methods below are called on every block of rows; results over all blocks, a peak or a
+    # sum, are passed to each.
 
     def peak(self) -> Array:
-        """The largest weight (of "adaboost" its logarithm) of rows that count, as (R,)."""
+        """Return the largest weight (of "adaboost" its logarithm) of rows that count, as (R,)."""
         xp = self._xp
         if self._n_seen == 0 or self._name is None:
             return xp.ones_like(self._base_weight[:, 0])
@@ -384,7 +385,7 @@ class RowBlock:
         return xp.max(xp.where(self._base_weight > 0, self._unscaled(), nothing), axis=1)
 
     def errors(self, peak: Array) -> tuple[Array, Array]:
-        """For "adaboost": the weight of rows that the last member gets wrong, and of all."""
+        """Return for "adaboost" the weight of the last member's errors, and of all rows."""
         xp = self._xp
         weight = self._base_weight * self._below(peak)
         return (
@@ -393,7 +394,7 @@ class RowBlock:
         )
 
     def boost(self, error: Array) -> None:
-        """For "adaboost": make the last member's errors heavier, by its error (R,)."""
+        """Raise for "adaboost" the weights of the last member's errors, by its error (R,)."""
         xp, n_classes = self._xp, self.n_classes
         error = xp.clip(error, _SMALLEST_ERROR, 1.0 - 1.0 / n_classes)
         factor = xp.log((1.0 - error) * (n_classes - 1) / error)
@@ -404,9 +405,8 @@ class RowBlock:
     def weigh(self, peak: Array) -> tuple[Array, Array]:
         """Set the weights of the next member; their sum (R,), and that of the user's.
 
-        A run whose earlier members are certain of every row has nothing left to learn from;
-        its weights are ones again, since zeros would leave the next member at its random
-        start.
+        A run whose earlier members are certain of every row has nothing left to learn; its weights
+        are ones again, since zeros would leave the next member at its random start.
         """
         xp = self._xp
         if self._n_seen == 0 or self._name is None:
@@ -437,7 +437,7 @@ class RowBlock:
         return -xp.log(xp.clip(p, 1e-15, 1.0))
 
     def _below(self, peak: Array) -> Array:
-        # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
+        # A row of weight 0 may always be wrong: its growing weight must not dwarf the others.
         assert self._log_weight is not None
         return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
 
@@ -446,7 +446,7 @@ class RowBlock:
     def evaluate(
         self, runs: IntArray, flipping: IntArray, theta: Array, intercept: Array
     ) -> tuple[Array]:
-        """The criterion's sum over the rows, of every candidate, (L,).
+        """Return the criterion's sum over the rows, of every candidate, (L,).
 
         For classes it is the weight of the rows that are right, the sum in eq. (7); for values
         minus the weighted loss. ``flipping`` holds the positions, among the active ``runs``, of
@@ -471,16 +471,17 @@ class RowBlock:
     def slopes(
         self, accepted: IntArray, active: IntArray, flipping: IntArray | None, change: Array | None
     ) -> tuple[Array, ...]:
-        """Settle the last evaluation; the objective and its gradients from there.
+        """Settle the last evaluation, and return the objective and its gradients there.
 
         ``accepted`` are the positions of the flipped candidates evaluated last with which their
         runs continue, ``active`` the positions of the runs that stay active, ``flipping`` the
         positions, among these, of those that now try a flipped subset, and ``change``
         (C, len(flipping), D) what that changes in their coefficients.
 
-        Returns eq. (9) as (R,) (zero for values, whose objective is the criterion), and its
+        It returns eq. (9) as (R,) (zero for values, whose objective is the criterion), and its
         gradients by the coefficients of all features (C, L, D), to which the trainer applies the
-        subsets, and by the intercepts (C, L). With None for ``flipping``, only the first.
+        subsets, and by the intercepts (C, L). With None for ``flipping``, it returns only the
+        first.
         """
         n_runs = len(self._runs)
         outputs, memo = self._outputs[:, :n_runs, :], self._memo[:n_runs, :]
@@ -504,7 +505,7 @@ class RowBlock:
         if len(flipping):
             tried = residual[:, n_runs:, :]
             if is_on_host(tried):
-                # One by one: an index of many would copy them all first.
+                # One by one: an index of many would first copy them all.
                 for place, position in enumerate(flipping):
                     tried[:, place, :] = outputs[:, position, :]
             else:
@@ -515,13 +516,13 @@ class RowBlock:
         return objective, *self.design.gradient(residual, self._of_candidates(flipping))
 
     def steepest(self) -> Array:
-        """The steepest loss of each run's rows, for losses whose steps depend on it."""
+        """Return the steepest loss of each run's rows, for losses whose steps depend on it."""
         return self._steepest
 
     def loss_gradient(
         self, runs: IntArray, theta: Array, intercept: Array
     ) -> tuple[Array, Array, Array]:
-        """The weighted loss (R,) of some runs, and its gradients (C, R, D) and (C, R)."""
+        """Return the weighted loss (R,) of some runs, and its gradients (C, R, D) and (C, R)."""
         out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
         outputs = self.design.logits(theta, intercept, runs, out)
         weight = self.weight[self._index(runs), :]
@@ -529,12 +530,12 @@ class RowBlock:
         return loss, *self.design.gradient(out, runs)
 
     def _of_candidates(self, flipping: IntArray) -> IntArray:
-        """The run of each candidate."""
+        """Return the run of each candidate."""
         return np.concatenate([self._runs, self._runs[flipping]]) if len(flipping) else self._runs
 
 
-# A table is worked on in several blocks if it has twice the most rows of one, or if its outputs
-# (classes x runs x rows) are more numbers than a cache holds; and how many a block then has.
+# A table is computed in several blocks if it has twice the most rows of one, or if its outputs
+# (classes x runs x rows) do not fit a cache; and then a block has at most this many rows.
 _CACHED = 1 << 22
 _NUMBERS_AT_ONCE = 1 << 19
 _FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
@@ -543,10 +544,10 @@ _FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
 def in_memory(
     design: Design, truth: Any, base_weight: Array, settings: TrainingSettings
 ) -> MemoryBlocks[RowBlock]:
-    """A table whose rows are all in memory; the arguments are those of `RowBlock`.
+    """Make a table of rows in memory; the arguments are those of `RowBlock`.
 
-    Long tables have several blocks: what is made of a block's outputs then stays in the cache, and
-    takes no more memory than one block needs.
+    Long tables have several blocks, so that the arrays of one block's outputs stay in the cache,
+    and no more memory is used than one block needs.
     """
     target = target_of(truth, settings.loss)
     n_rows, n_outputs = design.n_rows, target.n_outputs * base_weight.shape[0]

@@ -1,9 +1,9 @@
 """Algorithm 1 of the paper, over a stack of independent runs that share one table.
 
-Kinds of work that the printed algorithm does not need are skipped; all are exact. A step that
-draws no flip has no second candidate. The outputs of the accepted candidate are the next step's
-"old" ones. The outputs of a flipped subset are the current ones plus or minus the flipped columns.
-And both candidates of a step share its two products with the matrix.
+Some work of the printed algorithm is skipped where the result is the same. A step that draws no
+flip has no second candidate. The outputs of the accepted candidate are the next step's "old" ones.
+The outputs of a flipped subset are the current ones plus or minus the flipped columns. And both
+candidates of a step share its two products with the matrix.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from covey._core.random import Purpose, UniformRows, normals
 from covey._state import Array as Numbers
 from covey._state import Flags, Wholes
 
-# A value has converged when what is left of its vector is this share of it. The error is then
+# A value has converged when the rest of its vector is at most this share of it. The error is then
 # no more than that share, and in general its square.
 _RESIDUAL = 1e-9
 # Steps at most; hundreds are needed only where many eigenvalues are nearly the largest one.
@@ -47,11 +47,11 @@ _MOST_STEPS = 300
 def largest_eigenvalues(
     product: Callable[[FloatArray], FloatArray], start: FloatArray
 ) -> FloatArray:
-    """``lambda_max(A_r)`` of positive semi-definite matrices, (R,), by Lanczos' method.
+    """Return ``lambda_max(A_r)`` of positive semi-definite matrices, (R,), by Lanczos' method.
 
     ``product`` maps a vector for each matrix, (R, N), to ``A_r v_r``; ``start`` is (R, N). Each
-    value ends where its own vector has converged, so that it is the same whatever other matrices
-    are beside it.
+    value ends where its own vector has converged, so that it does not depend on the other
+    matrices.
     """
     n_runs, size = start.shape
     vector = start / np.linalg.norm(start, axis=1, keepdims=True)
@@ -62,7 +62,7 @@ def largest_eigenvalues(
         basis.append(vector)
         new = product(vector)
         diagonal = np.column_stack([diagonal, np.sum(vector * new, axis=1)])
-        # Rounding would bring back what was there before; twice is enough to remove it.
+        # Rounding would bring back the earlier vectors; removing them twice is enough.
         for _ in range(2):
             for known in basis:
                 new = new - np.sum(known * new, axis=1, keepdims=True) * known
@@ -79,13 +79,13 @@ def largest_eigenvalues(
 
 
 def _top(diagonal: FloatArray, beside: FloatArray) -> tuple[float, float]:
-    """The largest eigenvalue of a tridiagonal matrix, and the last entry of its vector."""
+    """Return the largest eigenvalue of a tridiagonal matrix, and the last entry of its vector."""
     values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, -1))
     return float(values[-1]), float(vectors[-1, -1])
 
 
-# A step of up to twice the bound's still climbs; the bound is C / 2 times too careful where every
-# class is as likely.
+# A step of up to twice the bound's length still climbs; the bound is C / 2 times too careful where
+# all classes are equally likely.
 STRETCH = 1.5
 
 # Added to the diagonal of G, as a share of it: columns may depend on each other.
@@ -105,14 +105,14 @@ class Curvature:
         self._gram = gram + ridge[:, :, None] * np.eye(gram.shape[1])
         self._usable = usable
         self._intercept = np.array([fit_intercept])
-        # What members start from comes again with every one of them.
+        # The subset that members start from returns with every one of them.
         self._first: list[FloatArray | None] = [None] * len(gram)
         self._known: list[tuple[bytes, FloatArray] | None] = [None] * len(gram)
 
     def inverse(self, run: int, support: BoolArray) -> FloatArray:
-        """The inverse of G on a subset (D,), zero elsewhere.
+        """Return the inverse of G on a subset (D,), zero elsewhere.
 
-        A function of the subset alone, however it was come by.
+        It depends on the subset alone, whichever flips led to it.
         """
         if self._first[run] is None:
             self._first[run] = self._inverted(run, self._usable)
@@ -128,7 +128,7 @@ class Curvature:
         if strange or 3 * len(left_out) > len(support):
             inverse = self._inverted(run, support)
         else:
-            # What leaving columns out makes of an inverse: block inversion.
+            # The change of an inverse when columns are left out: block inversion.
             inner = first[np.ix_(left_out, left_out)]
             inverse = first - first[:, left_out] @ np.linalg.solve(inner, first[left_out])
             inverse[left_out] = 0.0
@@ -145,13 +145,13 @@ class Curvature:
         return inverse
 
     def norm(self, run: int, vector: FloatArray) -> float:
-        """``sqrt(v^T G v)``."""
+        """Return ``sqrt(v^T G v)``."""
         return float(np.sqrt(vector @ self._gram[run] @ vector))
 
     def direction(
         self, run: int, support: BoolArray, slope: FloatArray, flipped: BoolArray | None = None
     ) -> FloatArray:
-        """``G^-1 slope`` (D + 1, C) on a subset (D,), or on the ``flipped`` one after a flip."""
+        """Return ``G^-1 slope`` (D + 1, C) on a subset (D,), or on the ``flipped`` one."""
         inverse, gram = self.inverse(run, support), self._gram[run]
         if flipped is None:
             return inverse @ slope
@@ -160,7 +160,7 @@ class Curvature:
         stays = np.append(support & flipped, self._intercept)[:, None]
 
         def solved(right: FloatArray) -> FloatArray:
-            """On what stays of the subset: block inversion."""
+            """Solve on the columns that remain of the subset, by block inversion."""
             x: FloatArray = inverse @ (right * stays)
             if len(taken_out):
                 inner = inverse[np.ix_(taken_out, taken_out)]
@@ -181,7 +181,7 @@ class Curvature:
 # monotone up to twice the length that it allows, so a rough value is enough.
 _POWER_ITERATIONS = 16
 
-# The same for "newton": in units of a good bound eigenvalues lie close to each other.
+# The same number for "newton": in units of a good bound, eigenvalues lie close to each other.
 _RELATIVE_ITERATIONS = 3
 
 # The "constant" learning rate, in units of the inverse curvature of eq. (9) at Theta = 0, where
@@ -201,7 +201,7 @@ class LearningRates:
     _curvature: Curvature | None = None
 
     def of_member(self, is_first: bool) -> Array:
-        """The rate of each run for the next member, (R,), whose weights the rows have."""
+        """Return the rate of each run for the next member, (R,), whose weights the rows have."""
         rate = self.settings.learning_rate
         if rate == "auto":
             curvature = self.settings.loss.for_steps.curvature
@@ -220,7 +220,7 @@ class LearningRates:
         return normals(0, Purpose.POWER_ITERATION, 0, 0, (1, len(self.usable) + 1))
 
     def _largest(self) -> Array:
-        """``lambda_max(sum_m w_m z_m z_m^T)``, z with the intercept's 1, as (R,).
+        """Return ``lambda_max(sum_m w_m z_m z_m^T)``, z with the intercept's 1, as (R,).
 
         The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
         """
@@ -241,9 +241,9 @@ class LearningRates:
         return norm * heaviest
 
     def _exactly_largest(self) -> FloatArray:
-        """The same of the user's weights, (R,), to the last digits: one rate for all members.
+        """Return that eigenvalue for the user's weights, (R,), to the last digits.
 
-        A rate that is stated as a formula is that formula.
+        All members have one rate, which equals the stated formula.
         """
         start = self._drawn()[0]
         usable = np.append(self.usable, self.settings.fit_intercept)
@@ -259,7 +259,7 @@ class LearningRates:
         return largest_eigenvalues(product, vectors) * to_host(heaviest)
 
     def _shares_of_curvature(self, is_first: bool) -> Array:
-        """By how much the bound of `Curvature` is to be divided for these sample weights."""
+        """Return the divisor of the bound of `Curvature` for these sample weights."""
         fit_intercept = self.settings.fit_intercept
         if self._curvature is None:
             (gram,) = self.rows.sum(RowBlock.gram)
@@ -267,8 +267,8 @@ class LearningRates:
         longest = 2.0 * STRETCH * np.ones(self.n_runs)
         if is_first or self.settings.reweighting is None:
             return longest
-        # The bound is that of the user's weights; how far these fall short of it is the largest
-        # eigenvalue of the one in units of the other.
+        # The bound is that of the user's weights. The largest eigenvalue of the present weights'
+        # matrix, in units of the other, says how far they fall short of it.
         curvature, runs = self._curvature, range(self.n_runs)
         start = self._drawn()[0]
         start *= np.append(self.usable, fit_intercept)
@@ -293,9 +293,9 @@ class LearningRates:
         runs: IntArray,
         flipping: IntArray,
     ) -> tuple[Array, Array]:
-        """The slopes (C, L, D) and (C, L) of all candidates, in units of the curvature.
+        """Return the slopes (C, L, D) and (C, L) of all candidates, in units of the curvature.
 
-        Without "newton" they are as they were.
+        Without "newton" they are unchanged.
         """
         if self._curvature is None:
             return slope, total
@@ -327,7 +327,7 @@ _DRAWS_AHEAD = 1 << 15
 
 
 class FlipProposals:
-    """Lines 6 and 7: which features each run would flip at each step, with its own probability.
+    """Lines 6 and 7: the features that each run would flip at each step, with its probability.
 
     A feature flips when its *unit* does: a group of columns that flip together, or a column of its
     own; unit -1 never flips. One uniform number is drawn per unit and step, as a function of the
@@ -354,7 +354,7 @@ class FlipProposals:
         self._block: BoolArray | None = None
 
     def at(self, step: int, active: IntArray) -> BoolArray:
-        """The features that flip at ``step``, as (len(active), D); ``active`` are positions."""
+        """Return the features that flip at ``step``, (len(active), D), of positions ``active``."""
         if self.idle:
             return np.zeros((len(active), len(self._unit_of_feature)), dtype=bool)
         if self._block is None or not self._start <= step < self._start + self._ahead:
@@ -401,7 +401,7 @@ def metropolis(
 
 @dataclass
 class State:
-    """Where the active runs are; R counts only those."""
+    """The states of the active runs; R counts only those."""
 
     theta: Array  # (C, R, D), entries outside the subset keep their last value
     intercept: Array  # (C, R)
@@ -410,7 +410,7 @@ class State:
     score: Array  # (R,), the criterion: the same less the penalties
 
     def select(self, positions: IntArray | slice, at: Any) -> State:
-        """The runs at these positions, on the host and on the device of the arrays."""
+        """Return the runs at these positions, on the host and on the device of the arrays."""
         return State(
             self.theta[:, at, :],
             self.intercept[:, at],
@@ -434,12 +434,12 @@ class Candidates(State):
 
 @dataclass
 class Scales:
-    """What the numbers of a member are measured by; of each run, (R,)."""
+    """The units in which the numbers of a member are measured, for each run, (R,)."""
 
-    total: Array  # what sums over rows are divided by; where the rows are
+    total: Array  # the divisor of sums over rows, on the device of the rows
     unit: Array  # of the criterion: ties and temperatures are shares of it
     cost: Array  # of a feature, in the criterion
-    rates: Array  # the learning rates; where the rows are
+    rates: Array  # the learning rates, on the device of the rows
 
 
 class Step:
@@ -472,7 +472,7 @@ class Step:
         mask: Array,
         scales: Scales,
     ) -> Candidates:
-        """Candidates by the ``total`` of what rows say of them: see `RowBlock.evaluate`."""
+        """Return candidates by the ``total`` of the rows' criteria: see `RowBlock.evaluate`."""
         xp, settings = self._xp, self._settings
         # A sum over all rows divided by M, as eq. (7) has it.
         value = observed(total / self._of_candidates(scales.total, runs, flipping))
@@ -499,13 +499,13 @@ class Step:
     ) -> tuple[Array, Candidates, State, IntArray, FloatArray]:
         """Take the step of this ``number``, counted from 0.
 
-        ``settled`` is which flipped candidates of the last evaluation became the state, and which
-        of its runs are active still. Of the active ``runs``, those at the positions ``flipping``
-        try a subset that differs by ``flips`` (len(flipping), D), ones and zeros.
+        ``settled`` says which flipped candidates of the last evaluation became the state, and
+        which of its runs are still active. Of the active ``runs``, those at the positions
+        ``flipping`` try a subset that differs by ``flips`` (len(flipping), D), ones and zeros.
 
-        Returns the objective (R,) before the step; the candidates; the state of the active runs
-        after the step; which of the flipped candidates runs continue with; and the higher score
-        (R,) of each run's candidates.
+        It returns the objective (R,) before the step; the candidates; the state of the active runs
+        after the step; the flipped candidates with which runs continue; and the higher score (R,)
+        of each run's candidates.
         """
         xp, settings = self._xp, self._settings
         theta, intercept, mask = state.theta, state.intercept, state.mask
@@ -520,7 +520,8 @@ class Step:
             raise DivergedError(self.member + 1)
         rate = self._of_active(scales.rates, runs)
         if isinstance(settings.learning_rate, str):
-            # As long as the loss allows in this state; a number of the user's stays as it is.
+            # The rate is as long as the loss allows in this state; a number of the user's is not
+            # changed.
             steepest = self._rows.max(RowBlock.steepest) if settings.loss.has_steepest else None
             rate = rate * settings.loss.pace(steepest)
         if settings.learning_rate == "newton":
@@ -570,13 +571,13 @@ class Step:
         return objective, candidates, following, accepted, highest
 
     def _of_active(self, values: Array, runs: IntArray) -> Array:
-        """Numbers of all runs, (R,), as those of the active ones."""
+        """Return the active runs' numbers out of those of all runs, (R,)."""
         if len(runs) == len(self._runs):
             return values
         return values[runs if is_on_host(values) else self.at(runs)]
 
     def _of_candidates(self, values: Array, runs: IntArray, flipping: IntArray) -> Array:
-        """Numbers of all runs, (R,), as those of candidates."""
+        """Return the candidates' numbers out of those of all runs, (R,)."""
         values = self._of_active(values, runs)
         if not len(flipping):
             return values
@@ -585,7 +586,7 @@ class Step:
 
 
 def observed(values: Array) -> FloatArray:
-    """Numbers of runs where they are compared."""
+    """Return numbers of runs on the host, where they are compared."""
     return np.array(to_host(values), dtype=np.float64)
 
 
@@ -594,7 +595,7 @@ def observed(values: Array) -> FloatArray:
 
 @dataclass
 class History:
-    """What one member of one run went through; entry 0 is the random start.
+    """The history of one member of one run; entry 0 is the random start.
 
     A step that ends a member judged by accuracy is not taken: the entry before it is repeated.
     """
@@ -637,7 +638,7 @@ class GrownMembers:
     recorded: FloatArray  # (4, R, steps), see `record`
 
     def record(self, kind: int, values: Array, runs: Any, step: int) -> None:
-        """Record 0 accuracy or loss, 1 objective, 2 size, 3 whether a flip was accepted."""
+        """Record accuracy or loss (0), objective (1), size (2), or an accepted flip (3)."""
         while step >= self.recorded.shape[2]:
             self.recorded = np.append(self.recorded, np.zeros_like(self.recorded), axis=2)
         self.recorded[kind, runs, step] = to_host(values)
@@ -658,7 +659,7 @@ class GrownMembers:
         """The history of each run."""
         found: list[History] = []
         for run, (evaluated, taken) in enumerate(zip(self.n_iter, self.n_taken, strict=True)):
-            # What a refused last step shows is the state before it.
+            # The entry of a refused last step repeats the state before it.
             steps = np.minimum(np.arange(evaluated + 1), taken)
             criterion, objective, size, flip = self.recorded[:, run, steps]
             flip[taken + 1 :] = 0.0
@@ -670,12 +671,12 @@ class GrownMembers:
 
 @dataclass
 class StackProgress:
-    """All that the next step of a member needs; what a journal keeps."""
+    """The whole state that the next step of a member needs, and that a journal keeps."""
 
     step: int
     candidates: Candidates  # those that the rows evaluated last
     accepted: IntArray  # the flipped ones among them that runs continued with
-    active: IntArray  # the positions of its runs that are active still
+    active: IntArray  # the positions of its runs that are still active
     state: State
     result: GrownMembers
     best: FloatArray
@@ -686,10 +687,10 @@ class StackProgress:
 class StackTrainer:
     """Grows members one after another, for all runs of a stack at once.
 
-    The runs' numbers are what their random draws are a function of. Features of one unit flip
-    together; unit -1 never flips. ``usable`` (D,) is the start of Lambda, all ones in the paper;
-    False bars a feature for good (its unit must be -1). Steps are kept in ``journal``, to continue
-    from after an interruption.
+    The runs' random draws are functions of their numbers. Features of one unit flip together; unit
+    -1 never flips. ``usable`` (D,) is the start of Lambda, all ones in the paper; False bars a
+    feature for good (its unit must be -1). Steps are kept in ``journal``, so that an interrupted
+    fit can continue.
     """
 
     rows: Blocks[RowBlock]
@@ -727,8 +728,8 @@ class StackTrainer:
         else:
             rates = self._rates.of_member(is_first=self.n_grown == 0)
             if by_loss:
-                # The weights of values have a sum of one, and losses are measured by that of the
-                # guess 0.
+                # The weights of values have a sum of one, and losses are measured in units of the
+                # loss of predicting 0.
                 nothing = self._to_device(np.zeros((1, self.n_runs, self.rows.n_features)))
                 (total,) = self.rows.sum(
                     RowBlock.evaluate, np.arange(self.n_runs), NONE, nothing, nothing[:, :, 0]
@@ -777,7 +778,7 @@ class StackTrainer:
                 members.n_iter[runs] += 1
 
                 active = np.flatnonzero(~stopped)
-                # Judged by accuracy, a step that ends its run is not taken.
+                # If steps are judged by accuracy, one that ends its run is not taken.
                 taking = np.arange(len(runs)) if by_loss else active
                 if len(taking) < len(runs):
                     if not settings.keeps_best:
@@ -823,7 +824,7 @@ class StackTrainer:
     # -- one member ------------------------------------------------------------------------
 
     def _unborn(self, weight_sum: Array) -> GrownMembers:
-        """Members of all runs before any step: none of their numbers are known."""
+        """Return members of all runs before any step, with all of their numbers unknown."""
         shape = self.rows.n_classes, self.n_runs
         return GrownMembers(
             self._to_device(np.zeros((*shape, self.rows.n_features))),
@@ -838,7 +839,7 @@ class StackTrainer:
         )
 
     def _begun(self, weight_sum: Array, scales: Scales, task: Any) -> StackProgress:
-        """Line 3, the random start of each run; or where an earlier process stopped."""
+        """Return the random start of each run (line 3), or the state where a process stopped."""
         settings, everyone = self.settings, np.arange(self.n_runs)
         # Standard normal draws of coefficients and intercepts, zero on features that are barred.
         shape = self.rows.n_classes, len(self.usable) + 1
@@ -882,7 +883,7 @@ class StackTrainer:
             result.record(1, -state.score, runs, step)
 
     def _finish(self, members: GrownMembers) -> None:
-        """Take members to the minimum of loss and penalty with the subsets that they have."""
+        """Take members to the minimum of loss and penalty on their subsets."""
         xp, alpha, n_classes = self._xp, self.settings.alpha, self.rows.n_classes
         mask = self._to_device(members.support * 1.0)
 
@@ -914,7 +915,7 @@ class StackTrainer:
 def see(
     rows: Blocks[RowBlock], settings: TrainingSettings, theta: Array, intercept: Array
 ) -> None:
-    """Let all rows take note of a member: lines 3 and 4 of Algorithm 1."""
+    """Let all rows record a member: lines 3 and 4 of Algorithm 1."""
     rows.broadcast(RowBlock.see, theta, intercept)
     if isinstance(settings.loss, ValueLoss):
         rows.broadcast(RowBlock.trust, typical_loss(rows, settings.loss))
@@ -924,7 +925,7 @@ def see(
 
 
 def typical_loss(rows: Blocks[RowBlock], loss: ValueLoss) -> FloatArray:
-    """The loss of the member seen last that rows are compared with: see `MemberLosses`.
+    """Return the typical loss of the member seen last: see `RowBlock.trust`.
 
     A member without any loss is trusted with everything.
     """
@@ -940,13 +941,13 @@ def typical_loss(rows: Blocks[RowBlock], loss: ValueLoss) -> FloatArray:
 
 
 def reweigh(rows: Blocks[RowBlock], settings: TrainingSettings) -> tuple[Array, Array]:
-    """Set the weights of the next member on all rows; their sums (R,), and the user's."""
+    """Set the weights of the next member on all rows; return their sums (R,), and the user's."""
     weight_sum, total = rows.sum(RowBlock.weigh, rows.max(RowBlock.peak))
     if settings.loss.is_criterion:
         # Losses are means over the weights.
         rows.broadcast(RowBlock.rescale, weight_sum)
     elif settings.reweighting in ("divergence", "adaboost"):
-        # Only their proportions have a meaning.
+        # Only their ratios matter.
         rows.broadcast(RowBlock.rescale, weight_sum / total)
         weight_sum = total
     return weight_sum, total

@@ -1,1 +1,1 @@
-"""How predictions of members become one decision."""
+"""Rules that make one decision of the predictions of members."""

@@ -1,4 +1,4 @@
-"""Code books, the classes as words of bits, and how words are read back.
+"""Code books, which give classes words of bits, and the decoding of words.
 
 A book is an int8 array of shape (C, B): one row a class, one column the problem of a two-class
 learner. An entry of 1 or -1 is the side that the class is on, 0 leaves its samples out. Two
@@ -19,24 +19,24 @@ from covey._core.random import Purpose, UniformRows
 
 Book = npt.NDArray[np.int8]
 
-# No bit counts as surer than this, wherever its logarithm is taken.
+# No bit counts as surer than this where its logarithm is taken.
 SUREST = 1.0 - 1e-4
 
-# Up to so many columns are listed, to draw from or to try every one of them.
+# Up to this many columns are listed, to draw from or to try each of them.
 _FEW_COLUMNS = 1024
 # The search: how often it starts again from a kicked book, and how many distances it may compute.
 _KICKS = 30
 _MOST_WORK = 30_000_000
-_WORK_OF_A_STEP = 2_000  # so much time passes with none computed
+_WORK_OF_A_STEP = 2_000  # the work that counts for a step in which none is computed
 _MOST_AT_ONCE = 4_000_000
 
-# What the scale of `class_probabilities` is looked for in, and how finely.
+# The range in which the scale of `class_probabilities` is searched, and how finely.
 SCALES = np.concatenate([[1e-5], np.geomspace(0.1, 500.0, 12)])
 HALVINGS = 30
-_ROWS_AT_ONCE = 512  # what is computed again and again stays in the cache
+_ROWS_AT_ONCE = 512  # so that arrays that are computed again and again stay in the cache
 
-# Classes as near as this to the nearest, of the way to the farthest, are as near: at the least
-# scale their probabilities still differ by more than rounding.
+# Classes within this share of the way from the nearest to the farthest class count as equally
+# near: at the least scale their probabilities still differ by more than rounding.
 TIE = 1e-9
 
 
@@ -44,7 +44,7 @@ TIE = 1e-9
 
 
 def most_bits(n_classes: int) -> int:
-    """How many columns differ from each other, from each other's complements and a constant."""
+    """Return how many columns differ from each other, their complements and a constant."""
     return int(2 ** (n_classes - 1)) - 1
 
 
@@ -54,19 +54,19 @@ def fewest_bits(n_classes: int) -> int:
 
 
 def default_bits(n_classes: int) -> int:
-    """10 log2(C) (Allwein, Schapire and Singer, 2000), at least C and at most those there are."""
+    """Return 10 log2(C) (Allwein, Schapire and Singer, 2000), at least C, at most `most_bits`."""
     return min(max(n_classes, ceil(10 * log2(n_classes))), most_bits(n_classes))
 
 
 def one_versus_all(n_classes: int) -> Book:
-    """Each class against all others; a single column for two classes."""
+    """Return the book of each class against all others; it has one column for two classes."""
     book = np.full((n_classes, n_classes), -1, dtype=np.int8)
     np.fill_diagonal(book, 1)
     return book if n_classes > 2 else book[:, 1:]
 
 
 def one_versus_one(n_classes: int) -> Book:
-    """Each class against each other one, the rest left out: C (C - 1) / 2 columns."""
+    """Return the book of each class against each other one: C (C - 1) / 2 columns."""
     first, second = np.triu_indices(n_classes, 1)
     book = np.zeros((n_classes, len(first)), dtype=np.int8)
     book[first, np.arange(len(first))] = -1
@@ -75,7 +75,7 @@ def one_versus_one(n_classes: int) -> Book:
 
 
 def exhaustive(n_classes: int) -> Book:
-    """All 2^(C-1) - 1 columns that differ from each other and from their complements.
+    """Return all 2^(C-1) - 1 columns that differ from each other and from their complements.
 
     Any two classes lie 2^(C-2) bits apart.
     """
@@ -85,7 +85,7 @@ def exhaustive(n_classes: int) -> Book:
 
 
 def random_code(n_classes: int, n_bits: int, seed: int) -> Book:
-    """A random book without repeated, constant or complementary columns or repeated rows.
+    """Return a random book without repeated, constant or complementary columns or repeated rows.
 
     ``n_bits`` is from `fewest_bits` to `most_bits`.
     """
@@ -101,21 +101,21 @@ def random_code(n_classes: int, n_bits: int, seed: int) -> Book:
 
 
 def max_distance_code(n_classes: int, n_bits: int, seed: int) -> Book:
-    """A searched book whose two nearest rows lie as far apart as could be found.
+    """Return a book whose two nearest rows lie as far apart as a search finds.
 
-    Under the column rules of `random_code`, from which it starts. Column by column it takes the
-    replacement that best parts the pairs of classes, a pair counting four times as much for
-    each bit that it is nearer; where no replacement helps, a few columns are drawn anew. It
-    ends after a fixed amount of work, or when the sum of all distances, at most n_bits
-    floor(C / 2) ceil(C / 2) (Plotkin), allows no larger minimum. The book is a function of the
-    seed; with 2^(C-1) - 1 bits it is the exhaustive code.
+    The column rules are those of `random_code`, from which it starts. Column by column it takes
+    the replacement that best separates the pairs of classes; a pair counts four times as much for
+    each bit that it is nearer. Where no replacement helps, a few columns are drawn anew. It ends
+    after a fixed amount of work, or when the sum of all distances, at most n_bits floor(C / 2)
+    ceil(C / 2) (Plotkin), allows no larger minimum. The book is a function of the seed; with
+    2^(C-1) - 1 bits it is the exhaustive code.
     """
     if n_bits == most_bits(n_classes):
         return exhaustive(n_classes)
     pairs = np.triu_indices(n_classes, 1)
     n_pairs = len(pairs[0])
     bound = n_bits * (n_classes // 2) * (n_classes - n_classes // 2) // n_pairs
-    # What a pair at distance 0 to n_bits adds to what is made small.
+    # The penalty of a pair at distance 0 to n_bits; the sum of penalties is minimized.
     nearness = np.exp2(np.clip(2.0 * (bound - np.arange(n_bits + 1)), -600.0, 600.0))
     every = exhaustive(n_classes).T > 0 if most_bits(n_classes) <= _FEW_COLUMNS else None
     best = random_code(n_classes, n_bits, seed).T > 0
@@ -137,7 +137,7 @@ def max_distance_code(n_classes: int, n_bits: int, seed: int) -> Book:
 
 
 def pair_distances(book: Book) -> npt.NDArray[np.int64]:
-    """Distances (C, C) of the rows, in bits."""
+    """Return the distances (C, C) of the rows, in bits."""
     ones, minus = (book == 1).astype(np.int64), (book == -1).astype(np.int64)
     opposed: npt.NDArray[np.int64] = ones @ minus.T
     return opposed + opposed.T
@@ -156,7 +156,7 @@ def _signs(ones: BoolArray) -> Book:
 
 
 def _drawn(n_classes: int, n_bits: int, seed: int, attempt: int) -> BoolArray:
-    """Random bits (C, B); by distinct rows or columns where chance alone would repeat them."""
+    """Draw random bits (C, B), with distinct rows or columns where chance would repeat them."""
     draw = UniformRows(seed, Purpose.START, attempt, 0, 1)
     if n_bits <= min(2 * fewest_bits(n_classes), 20):
         words = np.argsort(draw.read(0, 2**n_bits)[:, 0], kind="stable")[:n_classes]
@@ -197,7 +197,7 @@ def _descend(
     kick: int,
     budget: int,
 ) -> int:
-    """Replace columns, in place, until none can be replaced for the better; the work done."""
+    """Replace columns, in place, until no replacement is better; return the work done."""
     n_bits, n_classes = columns.shape
     n_pairs = len(pairs[0])
     parted = _parted(columns, pairs)
@@ -241,16 +241,16 @@ def _descend(
 
 
 def decoded(book: Book, p: FloatArray, decoding: str) -> FloatArray:
-    """Distances (n, C) of the words from what learners predict, with p (n, B) the chance of a 1.
+    """Return distances (n, C) of the words from predictions p (n, B), the chances of a 1.
 
-    With bits W in {0, 1}, "absolute" sums |W - p|; "hamming" counts wrong bits, of which one of
-    one half is half wrong for everyone; "log_loss" is the log-loss of the bits, had the class been
-    the true one, where no bit counts as surer than `SUREST`: one wrong learner with a probability
-    near 1 would overrule all others.
+    With bits W in {0, 1}, "absolute" sums |W - p|; "hamming" counts wrong bits, and a bit of one
+    half counts as half wrong for every class; "log_loss" is the log-loss of the bits, had the
+    class been the true one, where no bit counts as surer than `SUREST`: one wrong learner with a
+    probability near 1 would overrule all others.
 
-    Bits that a class is left out of do not count. What the other bits sum to is multiplied by B
-    over their number, so that classes left out more often are not nearer for that; in a
-    book without zeros it is the plain sum.
+    Bits that leave a class out do not count for it. The sum over the other bits is multiplied by B
+    over their number, so that classes that are left out more often do not become nearer; in a book
+    without zeros it is the plain sum.
     """
     if decoding == "log_loss":
         p = np.clip(p, 1.0 - SUREST, SUREST)
@@ -267,14 +267,14 @@ def _excess(distances: FloatArray) -> FloatArray:
     """Return how far each class is, from 0 for the nearest to 1 for the farthest."""
     excess = distances - distances.min(axis=1, keepdims=True)
     spread = excess.max(axis=1, keepdims=True)
-    # Where all distances are one number but for rounding, all classes are equally near.
+    # Where all distances are equal up to rounding, all classes are equally near.
     differ = spread > 1e-12 * distances.max(axis=1, keepdims=True)
     excess = excess / np.where(differ, spread, 1.0)
     return np.where(differ & (excess >= TIE), excess, 0.0)
 
 
 def scores(distances: FloatArray) -> FloatArray:
-    """Scores (n, C): the negative distances, those of equally near classes equal to the bit.
+    """Return scores (n, C): the negative distances, exactly equal for equally near classes.
 
     The nearest class has the highest score, the first of equally near ones.
     """
@@ -283,13 +283,13 @@ def scores(distances: FloatArray) -> FloatArray:
 
 
 def class_probabilities(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
-    """Probabilities (n, C) of the classes, the highest that of the nearest in `scores`.
+    """Return probabilities (n, C) of the classes, the highest that of the nearest in `scores`.
 
-    They are softmax(-s distance), with for each sample the scale s at which they best give the
-    bits back: a class distribution makes bit b a 1 with chance q_b, its share of the classes at
-    1 among those not left out, and s has the least cross-entropy of p and q, summed over bits
+    They are softmax(-s distance), with for each sample the scale s at which they best reproduce
+    the bits: a class distribution makes bit b a 1 with chance q_b, its share of the classes at 1
+    among those not left out, and s has the least cross-entropy of p and q, summed over bits
     (Kullback and Leibler's divergence, as in Bradley-Terry coupling). No label is needed. Bits
-    that contradict each other make for doubt; a sum of their log-losses would take them for
+    that contradict each other lead to doubt; a sum of their log-losses would treat them as
     independent, and be far too sure. With one bit, it is p itself. No bit counts as surer than
     `SUREST`.
     """
@@ -331,6 +331,6 @@ def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
         falls = slope(middle) < 0
         low, high = np.where(falls, middle, low), np.where(falls, high, middle)
     found, listed = 0.5 * (low + high), SCALES[nearest]
-    # There may be several minima; what was found must not be worse than what was listed.
+    # There may be several minima; the result must not be worse than the listed scales.
     weights = unnormalized(np.where(cross_entropy(found) <= tried.min(axis=0), found, listed))
     return weights / weights.sum(axis=1, keepdims=True)

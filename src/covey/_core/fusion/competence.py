@@ -1,13 +1,13 @@
-"""How competent members are near a sample: dynamic selection on plain NumPy arrays.
+"""The competence of members near a sample: dynamic selection on plain NumPy arrays.
 
-``right`` is what members did on the samples that the fusion learns from: (n_known, K) bool;
-``available`` is where they have predicted them (None: everywhere); nothing counts elsewhere.
+``right`` says where members are right on the samples that the fusion learns from: (n_known, K)
+bool; ``available`` is where they have predicted them (None: everywhere); nothing counts elsewhere.
 ``region`` names the nearest of those for each sample, the nearest first: (n, k), and ``weight``,
 of the same shape, is how much each of these counts (None: all alike).
 
-Sources of potential functions say how competent members are at a sample whose class is known:
-``values`` (n, K, C) are the members' probabilities, ``codes`` (n,) the true classes, and what is
-returned is (n, K). But for `reference_wins`, a member that guesses, with 1/C for every class, has
+Sources of potential functions measure the competence of members at a sample whose class is known:
+``values`` (n, K, C) are the members' probabilities, ``codes`` (n,) the true classes, and the
+result is (n, K). Except in `reference_wins`, a member that guesses, with 1/C for every class, has
 0, and one that is sure of the truth has 1.
 """
 
@@ -30,7 +30,7 @@ def local_mean(
     available: BoolArray | None = None,
     classes: tuple[IntArray, IntArray] | None = None,
 ) -> FloatArray:
-    """The weighted mean of values (n_known, K) over the region, as (n, K); 0 of nothing.
+    """Return the weighted mean of values (n_known, K) over the region, (n, K); 0 of nothing.
 
     With ``classes``, the known samples' true ones and those that members predict (n, K), neighbors
     count for a member only where they are of the class that it predicts.
@@ -49,7 +49,7 @@ def local_mean(
 
 
 def local_hits(right: BoolArray, region: IntArray) -> FloatArray:
-    """On how many samples of the region each member is right, as (n, K)."""
+    """Return on how many samples of the region each member is right, as (n, K)."""
     hits = np.zeros((len(region), right.shape[1]))
     for neighbor in region.T:
         hits += right[neighbor]
@@ -64,9 +64,10 @@ def alike(
     known_available: BoolArray | None = None,
     available: BoolArray | None = None,
 ) -> FloatArray:
-    """Which neighbors more than a share of the members decide as the sample, (n, k) as 0 and 1.
+    """Return which neighbors most members decide as they do the sample, (n, k) as 0 and 1.
 
-    ``known`` (n_known, K) and ``labels`` (n, K) are what members decide of either; members count
+    A neighbor is alike if more than a share of the members decide it as they decide the sample.
+    ``known`` (n_known, K) and ``labels`` (n, K) are the members' decisions for both; members count
     where they decide both. Where no neighbor is alike, all are.
     """
     similar = np.empty(region.shape)
@@ -81,7 +82,7 @@ def alike(
 
 
 def rare_class_weights(truth: IntArray, region: IntArray, alpha: float) -> FloatArray:
-    """Weights (n, k) of neighbors, ``1 / (1 + exp(alpha * m))`` for a class of m known samples.
+    """Return weights (n, k) of neighbors, ``1 / (1 + exp(alpha * m))`` for m samples of a class.
 
     Rows are divided by their largest, in logarithms, so that no class is too large for it.
     """
@@ -90,7 +91,7 @@ def rare_class_weights(truth: IntArray, region: IntArray, alpha: float) -> Float
 
 
 def potentials(distance: FloatArray) -> FloatArray:
-    """``exp(-d^2)`` of distances (n, k), divided by each row's largest, so that none is all 0."""
+    """Return ``exp(-d^2)`` of distances (n, k), divided by each row's largest: none is all 0."""
     squared = np.minimum(distance, SQUARABLE) ** 2
     return np.exp(squared.min(axis=1, keepdims=True) - squared)
 
@@ -98,7 +99,7 @@ def potentials(distance: FloatArray) -> FloatArray:
 def oracle_reach(
     right: BoolArray, region: IntArray, available: BoolArray | None = None
 ) -> FloatArray:
-    """How many of the nearest neighbors a member gets right before its first error, (n, K)."""
+    """Count the nearest neighbors that a member gets right before its first error, (n, K)."""
     available = np.ones_like(right) if available is None else available
     reach = np.zeros((len(region), right.shape[1]))
     unbroken = np.ones(reach.shape, dtype=bool)
@@ -111,7 +112,7 @@ def oracle_reach(
 def double_faults(
     right: BoolArray, region: IntArray, available: BoolArray | None = None
 ) -> FloatArray:
-    """How often each member fails together with another one, summed over the others, (n, K)."""
+    """Return how often each member fails together with others, summed over them, (n, K)."""
     wrong = ~right if available is None else available & ~right
     together = np.zeros((len(region), right.shape[1]))
     for neighbor in region.T:
@@ -121,32 +122,32 @@ def double_faults(
 
 
 def near_highest(competence: FloatArray, within: float) -> BoolArray:
-    """The members of the highest competence, and those less than ``within`` below it, (n, K)."""
+    """Return the members less than ``within`` below the highest competence, (n, K)."""
     highest = competence.max(axis=1, keepdims=True)
-    # Differences of rounding are none.
+    # Differences within rounding count as none.
     return (competence > highest - within + 1e-12) | (competence >= highest - 1e-12)
 
 
 def keep_highest(competence: FloatArray, count: int) -> BoolArray:
-    """The ``count`` members of highest competence; of equals the first, as (n, K) bool."""
+    """Return the ``count`` members of highest competence, of equals the first, as (n, K) bool."""
     order = np.argsort(-competence, axis=1, kind="stable")[:, :count]
     kept = np.zeros(competence.shape, dtype=bool)
     np.put_along_axis(kept, order, True, axis=1)
     return kept
 
 
-# Where the distributions of `reference_wins` are evaluated, and how many numbers are at once.
+# The points at which the distributions of `reference_wins` are evaluated, and how many at once.
 _POINTS = np.linspace(0.0, 1.0, 20)
 _BLOCK = 1 << 20
 
 
 def true_probability(values: FloatArray, codes: IntArray) -> FloatArray:
-    """Return what members give to the true class, between 0 and 1."""
+    """Return the members' probability of the true class, between 0 and 1."""
     return np.clip(values[np.arange(len(codes)), :, codes], 0.0, 1.0)
 
 
 def exponential(values: FloatArray, codes: IntArray) -> FloatArray:
-    """``1 - 2^(1 - (C - 1) p / (1 - p))`` of the true class's p."""
+    """Return ``1 - 2^(1 - (C - 1) p / (1 - p))`` of the true class's p."""
     p = true_probability(values, codes)
     sure = p >= 1.0
     odds = (values.shape[2] - 1.0) * p / np.where(sure, 1.0, 1.0 - p)
@@ -154,13 +155,13 @@ def exponential(values: FloatArray, codes: IntArray) -> FloatArray:
 
 
 def logarithmic(values: FloatArray, codes: IntArray) -> FloatArray:
-    """``2 p^(log 2 / log C) - 1`` of the true class's p."""
+    """Return ``2 p^(log 2 / log C) - 1`` of the true class's p."""
     power = np.log(2.0) / np.log(max(2, values.shape[2]))
     return 2.0 * true_probability(values, codes) ** power - 1.0
 
 
 def divergence(values: FloatArray, codes: IntArray) -> FloatArray:
-    """The divergence from a guess, ``1 - H(p) / log C``, negative where the member is wrong."""
+    """Return the divergence from a guess, ``1 - H(p) / log C``, negative for a wrong member."""
     p = np.clip(values, 0.0, 1.0)
     p = p / np.maximum(p.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
     entropy = -xlogy(p, p).sum(axis=2) / np.log(max(2, values.shape[2]))
@@ -169,7 +170,7 @@ def divergence(values: FloatArray, codes: IntArray) -> FloatArray:
 
 
 def least_difference(values: FloatArray, codes: IntArray) -> FloatArray:
-    """The true class's p less the largest of the others'."""
+    """Return the true class's p less the largest of the others'."""
     others = values.copy()
     others[np.arange(len(codes)), :, codes] = -np.inf
     highest = others.max(axis=2)
@@ -178,11 +179,11 @@ def least_difference(values: FloatArray, codes: IntArray) -> FloatArray:
 
 
 def reference_wins(values: FloatArray, codes: IntArray) -> FloatArray:
-    """The probability that a randomized reference classifier is right.
+    """Return the probability that a randomized reference classifier is right.
 
-    It gives class j a random number of the distribution ``beta(C p_j, C (1 - p_j))``, whose mean
-    is p_j, and decides for the largest: the integral, by 19 trapezoids, of the true class's
-    density times the others' distribution functions. One that guesses has 1/C.
+    It draws for class j a random number of the distribution ``beta(C p_j, C (1 - p_j))``, whose
+    mean is p_j, and decides for the largest: the integral, by 19 trapezoids, of the true class's
+    density times the others' distribution functions. A member that guesses has 1/C.
     """
     n_samples, n_members, n_classes = values.shape
     distribution = _distribution(n_classes, values.size)
@@ -198,7 +199,7 @@ def reference_wins(values: FloatArray, codes: IntArray) -> FloatArray:
 
 
 def _distribution(n_classes: int, count: int) -> Callable[[FloatArray], FloatArray]:
-    """The distribution functions of numbers around p, at the points: p (...) to (..., 20).
+    """Return the distribution functions of numbers around p, at the points: p (...) to (..., 20).
 
     They are smooth in p. For more p than a table of them has, a spline through the table takes a
     tenth of the time, and is within 1e-9 of them for up to 1,000 classes.

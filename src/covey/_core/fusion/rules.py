@@ -14,30 +14,29 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray
 
 
 def normalized(mass: FloatArray, fallback: FloatArray) -> FloatArray:
-    """Rows divided by their sum; rows without mass are taken from ``fallback``."""
+    """Return rows divided by their sum; rows without mass are taken from ``fallback``."""
     total = mass.sum(axis=1, keepdims=True)
     return np.where(total > 0, mass / np.where(total > 0, total, 1.0), fallback)
 
 
 def settled(fused: FloatArray) -> FloatArray:
-    """Probabilities whose ties are exact, and of which none is above one.
+    """Return probabilities whose ties are exact, and of which none is above one.
 
-    Sums depend on their order in the last bits. What is within 1e-13 of a row's largest
-    probability is made equal to it, so that the order of members never decides. Weights that sum
-    to a little more than one make more than one of members that are sure, which scikit-learn's
-    measures refuse.
+    Sums depend on their order in the last bits. Probabilities within 1e-13 of a row's largest one
+    are made equal to it, so that the order of members never decides. Weights that sum to a little
+    more than one would give sure members more than one, which scikit-learn's measures refuse.
     """
     highest = np.minimum(fused.max(axis=1, keepdims=True), 1.0)
     return np.where(fused >= highest - 1e-13, highest, fused)
 
 
 def uniform(n_samples: int, n_classes: int) -> FloatArray:
-    """Return the same probability for every class."""
+    """Return equal probabilities for all classes."""
     return np.full((n_samples, n_classes), 1.0 / n_classes)
 
 
 def vote_shares(labels: IntArray, weight: FloatArray | None, n_classes: int) -> FloatArray:
-    """The (weighted) share of members that vote for each class, as (n, C).
+    """Return the (weighted) share of members that vote for each class, as (n, C).
 
     ``weight=None`` counts every member once.
     """
@@ -54,7 +53,7 @@ def vote_shares(labels: IntArray, weight: FloatArray | None, n_classes: int) -> 
 def weighted_order_statistic(
     values: FloatArray, weight: FloatArray, threshold: float
 ) -> FloatArray:
-    """The largest t that members of weight ``threshold`` or more reach, as (n,).
+    """Return the largest t that members of weight ``threshold`` or more reach, as (n,).
 
     With weights of one this is the ``threshold``-th largest value. Where all members together
     weigh less than the threshold it is 0.
@@ -73,10 +72,10 @@ def k_of_n(
 ) -> FloatArray:
     """Accept the positive class if members of weight ``threshold`` or more vote for it.
 
-    Two classes: p(pos) is the weighted order statistic of the members' p(pos), which is above
-    one half exactly where enough members are. More classes: on acceptance p(pos) is that
-    statistic, but more than one half, and on rejection it is 0; the other classes share the
-    rest as the mean rule has it.
+    For two classes, p(pos) is the weighted order statistic of the members' p(pos), which is above
+    one half exactly if enough members' are. For more classes, on acceptance p(pos) is that
+    statistic, but more than one half, and on rejection it is 0; the other classes share the rest
+    as in the mean rule.
     """
     n_samples, _, n_classes = values.shape
     statistic = weighted_order_statistic(values[:, :, positive], weight, threshold)
@@ -109,18 +108,18 @@ def borda_counts(values: FloatArray) -> FloatArray:
 
 
 def weighted_mean(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """``sum_k w_k p_k``, normalized."""
+    """Return ``sum_k w_k p_k``, normalized."""
     fused: FloatArray = np.einsum("nkc,nk->nc", values, weight)
     return normalized(fused, uniform(*fused.shape))
 
 
 def masked(values: FloatArray, available: Any, replacement: float) -> FloatArray:
-    """Values with those of members that are not available replaced."""
+    """Return values with those of members that are not available replaced."""
     return values if available is None else np.where(available, values, replacement)
 
 
 def trimmed_mean(values: FloatArray, available: Any, proportion: float) -> FloatArray:
-    """The mean of each class without the lowest and highest ``proportion`` of members.
+    """Return the mean of each class without the lowest and highest ``proportion`` of members.
 
     ``proportion=0.5`` is the median: the middle member, or the mean of the middle two.
     """
@@ -142,7 +141,7 @@ def trimmed_shares(
 ) -> FloatArray:
     """Return how much each member's number counts in a `trimmed_mean`, as (n, K); rows sum to one.
 
-    Members that predict the same share alike, so that their order decides nothing.
+    Members with equal predictions have equal shares, so that their order decides nothing.
     """
     known = np.ones(values.shape, dtype=bool) if available is None else available
     count = known.sum(axis=1, keepdims=True)
@@ -162,7 +161,7 @@ def trimmed_shares(
 def _runs(ordered: FloatArray, count: IntArray) -> tuple[IntArray, IntArray]:
     """Return where the run of equals of each entry of sorted rows begins and ends, both as (n, K).
 
-    Entries from ``count`` (n, 1) on are apart from those before, whatever they are.
+    Entries from ``count`` (n, 1) on belong to no run of those before.
     """
     n_samples, n_members = ordered.shape
     rank = np.broadcast_to(np.arange(n_members), ordered.shape)
@@ -175,20 +174,20 @@ def _runs(ordered: FloatArray, count: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def share_among(agrees: BoolArray, weight: FloatArray) -> FloatArray:
-    """Importance shared by weight among the members that agree, or all if none does."""
+    """Return importance shared by weight among the members that agree, or all if none does."""
     agreeing = np.where(agrees, weight, 0.0)
     return normalized(agreeing, normalized(weight, uniform(*weight.shape)))
 
 
 # -- members that are constant, and what an oracle reaches without them ---------------------------
-# A member that predicts the same for every row knows nothing of the rows; what is right then is
-# the choice of the row. One constant member for each class would let an oracle be right on every
-# row for nothing, and so an oracle does not choose among constant members.
+# A member that predicts the same for every row knows nothing of the rows; the choice of the row
+# alone makes it right. One constant member for each class would make an oracle right on every row,
+# and so an oracle does not choose among constant members.
 
 
-# A constant member varies at most so much, as a share of how much all members together vary.
+# A constant member varies at most by this share of the variation of all members together.
 _SHARE = 0.01
-# Numbers that differ by so much of their size differ by rounding alone.
+# Numbers that differ by this share of their size differ by rounding alone.
 _ROUNDING = 1e-12
 
 
@@ -205,9 +204,9 @@ def constant_by_counts(counts: IntArray) -> BoolArray:
     """Return which members are constant, (K,), by how often each decides for each class, (K, C).
 
     Let c be the class that a member decides for most often. It is constant if the share of its
-    decisions that are for another class is at most a hundredth of that share among the decisions
-    of all members. One that always decides for c is constant; one of a flock whose members all
-    decide for a rare class now and then is not.
+    decisions for another class is at most a hundredth of that share among the decisions of all
+    members. One that always decides for c is constant; one of a flock whose members all decide for
+    a rare class now and then is not.
     """
     together = counts.sum(axis=0)
     own = np.maximum(counts.sum(axis=1), 1)
@@ -238,7 +237,7 @@ def constant_by_spread(
 def constant_by_moments(
     mean: FloatArray, deviation: FloatArray, weight: FloatArray | None = None, spread: float = 0.0
 ) -> BoolArray:
-    """Return the same from mean and standard deviation of each member's predictions, (K,).
+    """Return which members are constant, given mean and deviation of their predictions, (K,).
 
     ``weight`` (K,) is how many predictions a member makes; None: all make the same number.
     """
@@ -250,10 +249,10 @@ def constant_by_moments(
 
 
 def oracle_members(right: BoolArray, constant: BoolArray) -> BoolArray:
-    """Among which members an oracle chooses, (K,); ``right`` (n, K) says where each is right.
+    """Return the members among which an oracle chooses, (K,), by where each is right, (n, K).
 
-    It chooses among those that vary. If a constant member is right more often than it would then
-    be, it is that member alone: no member is more accurate than the oracle.
+    It chooses among those that vary. If a constant member is right more often than the oracle
+    would then be, it is that member alone: no member is more accurate than the oracle.
     """
     if not constant.any():
         return ~constant
@@ -265,7 +264,7 @@ def oracle_members(right: BoolArray, constant: BoolArray) -> BoolArray:
 
 
 def staged_oracle(right: BoolArray, constant: BoolArray, weight: FloatArray) -> FloatArray:
-    """The accuracies (K,) of an oracle over the first 1, ..., K members.
+    """Return the accuracies (K,) of an oracle over the first 1, ..., K members.
 
     ``right`` (n, K) says where each member is right, ``constant`` (K,) which of all are constant.
     """

@@ -1,4 +1,4 @@
-"""Weights of a sum of members, from predictions of rows that they were not fitted on.
+"""Weights of a sum of members, from predictions for rows that they were not fitted on.
 
 Both losses can pull the weights towards ``1/K``: ``uniform_penalty * sum_k (w_k - 1/K)^2`` is
 added to the mean loss of a row.
@@ -11,10 +11,10 @@ import numpy as np
 from covey._core.arrays import FloatArray
 from covey._core.limits import TINY
 
-# No member is surer than this that a class is impossible.
+# No member counts as surer than this that a class is impossible.
 _FLOOR = 1e-6
-# Newton's last step promises less than this of the mean loss; the loss itself is too rough to
-# show whether it falls by so little.
+# Newton's last step promises less than this of the mean loss, whose rounding errors hide so small
+# a fall.
 _GAIN = 1e-12
 _ROUNDING = 1e-15
 _MOST_STEPS = 100
@@ -28,14 +28,15 @@ def squared_weights(
     nonnegative: bool = True,
     sum_to_one: bool = True,
 ) -> FloatArray:
-    """Weights ``w`` of the least mean of ``(A w - b)^2``, exact under either constraint.
+    """Return weights ``w`` of the least mean of ``(A w - b)^2``, exact under either constraint.
 
-    ``A`` (n, K) is what each member predicts of each row, and ``b`` the truth. Without constraints
-    this is ridge regression towards ``1/K``, as strong as ``uniform_penalty``, and plain least
-    squares (the shortest solution) without a penalty; then members that predict the same share
-    their weight in an arbitrary way if weights are non-negative. Non-negative weights come from
-    the active-set method of Lawson and Hanson. Weights that sum to one need no method of their
-    own, because the error ``A w - b`` is then linear in ``w``: see `_on_the_plane`.
+    ``A`` (n, K) holds the members' predictions for the rows, and ``b`` the truth. Without
+    constraints this is ridge regression towards ``1/K``, as strong as ``uniform_penalty``, and
+    plain least squares (the shortest solution) without a penalty; then members with equal
+    predictions share their weight in an arbitrary way if weights are non-negative. Non-negative
+    weights come from the active-set method of Lawson and Hanson. Weights that sum to one need no
+    method of their own, because the error ``A w - b`` is then linear in ``w``: see
+    `_on_the_plane`.
     """
     n_members = A.shape[1]
     root = np.sqrt(sample_weight / sample_weight.sum())[:, None]
@@ -51,14 +52,13 @@ def squared_weights(
 def log_weights(
     true: FloatArray, sample_weight: FloatArray, uniform_penalty: float = 0.0
 ) -> FloatArray:
-    """Weights of the mixture of least log-loss; non-negative, they sum to one.
+    """Return weights of the mixture of least log-loss; non-negative, they sum to one.
 
-    ``true`` (n, K) is what each member gives to the true class of each row. This is Newton's
-    method under the constraints. With ``r_ik = p_ik / sum_j w_j p_ij`` the quadratic model of the
-    loss at ``w`` is half the mean of ``(r v - 2)^2``, so that each step is a problem of
-    `squared_weights`; it is halved until the loss falls. The loss is convex, and EM, which has the
-    same fixed points, would need thousands of steps where a weight is zero; ten or so of these are
-    taken.
+    ``true`` (n, K) holds the members' probabilities of the true class of each row. This is
+    Newton's method under the constraints. With ``r_ik = p_ik / sum_j w_j p_ij`` the quadratic
+    model of the loss at ``w`` is half the mean of ``(r v - 2)^2``, so that each step is a problem
+    of `squared_weights`; it is halved until the loss falls. The loss is convex. About ten steps
+    are taken; EM, which has the same fixed points, would need thousands where a weight is zero.
     """
     true = np.maximum(true, _FLOOR)
     n_rows, n_members = true.shape
@@ -76,7 +76,7 @@ def log_weights(
         step = squared_weights(ratio, np.full(n_rows, 2.0), share, 2.0 * uniform_penalty) - weights
         slope = float(gradient @ step)
         if slope > -_GAIN:
-            # A step that promises nothing for its length is one between equals: better none.
+            # A step that promises nothing for its length is one between equals, and is not taken.
             if slope < -_ROUNDING * np.abs(step).sum():
                 weights = weights + step
             break
@@ -90,7 +90,7 @@ def log_weights(
 
 
 def _on_the_plane(rows: FloatArray, nonnegative: bool) -> FloatArray:
-    """Weights that sum to one, of the least ``|rows w|^2``.
+    """Return the weights that sum to one, of the least ``|rows w|^2``.
 
     One more equation, ``sum(u) = 1``, stands in for the constraint. With ``f = |rows w|^2`` the
     best of all ``u = t w`` has ``t = 1 / (1 + f)`` and an error of ``f / (1 + f)``, which is
@@ -100,7 +100,7 @@ def _on_the_plane(rows: FloatArray, nonnegative: bool) -> FloatArray:
     sizes = np.sqrt((rows**2).sum(axis=0))
     if not sizes.any():
         return np.full(n_members, 1.0 / n_members)
-    # In units of the best member's error, unless it has next to none, t is far from 0.
+    # In units of the best member's error, unless that is almost zero, t is far from 0.
     unit = max(sizes.min(), 1e-6 * sizes.max())
     system = np.concatenate([rows / unit, np.ones((1, n_members))])
     target = np.zeros(len(system))
@@ -122,7 +122,7 @@ def _solution(rows: FloatArray, target: FloatArray) -> FloatArray:
 
 
 def _nonnegative_solution(rows: FloatArray, target: FloatArray) -> FloatArray:
-    """Lawson and Hanson's method: members enter one by one, and leave when they turn negative.
+    """Solve by Lawson and Hanson: members enter one by one, and leave when they turn negative.
 
     SciPy's ``nnls`` solves the normal equations in some versions, and does not end where
     members repeat each other. Here each step is an orthogonal solution, and a member that does
@@ -150,7 +150,7 @@ def _nonnegative_solution(rows: FloatArray, target: FloatArray) -> FloatArray:
             if not falling.any():
                 tried = aim
                 break
-            # As far as the first one that would turn negative, which leaves.
+            # The step goes as far as the first member that would turn negative, which leaves.
             reach = tried[falling] / np.maximum(tried[falling] - aim[falling], TINY)
             tried = tried + reach.min() * (aim - tried)
             within &= ~falling | (tried > 0.0)

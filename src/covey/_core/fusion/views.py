@@ -1,11 +1,11 @@
-"""Views of a table: how they teach each other, and what to ask.
+"""Views of a table: how they teach each other, and which labels to ask for.
 
 Shapes: ``n`` rows, ``D`` columns, ``V`` views, ``C`` classes. ``codes`` are classes as positions,
 -1 where a row has no label. ``present`` of shape (n, V) marks which rows have which view.
 
-A learner is a function ``teach(view, rows, codes, weight)``: it fits the view's classifier on
-rows (some of them more than once, if they have several labels) and gives the probabilities of
-the classes for all n rows; those of labelled rows, or of rows without the view, are not read.
+A learner is a function ``teach(view, rows, codes, weight)``: it fits the view's classifier on rows
+(some of them more than once, if they have several labels) and returns the probabilities of the
+classes for all n rows; those of labelled rows, or of rows without the view, are not read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def class_quotas(frequency: FloatArray, n_rows: float) -> IntArray:
 
 
 def most_confident(probability: FloatArray, rows: IntArray, quota: IntArray) -> IntArray:
-    """The ``quota`` of ``rows`` of each class that are surest of it; of equals the first."""
+    """Return the ``quota`` of ``rows`` of each class that are surest of it, first of equals."""
     seems = probability[rows].argmax(axis=1)
     sure = probability[rows].max(axis=1)
     taken = []
@@ -44,7 +44,7 @@ def most_confident(probability: FloatArray, rows: IntArray, quota: IntArray) -> 
 
 
 def agreed(predicted: Iterable[FloatArray], present: BoolArray) -> BoolArray:
-    """On which rows all views that are present predict the same class, (n,)."""
+    """Return on which rows all views that are present predict the same class, (n,)."""
     voted = np.stack([probability.argmax(axis=1) for probability in predicted])
     highest = np.where(present.T, voted, -1).max(axis=0)
     return (~present.T | (voted == highest)).all(axis=0)
@@ -61,17 +61,18 @@ def co_train(
     max_iter: int,
     agree: bool,
 ) -> tuple[IntArray, int]:
-    """Co-training: every view labels rows that it is sure of, for the other views.
+    """Run co-training: every view labels rows that it is sure of, for the other views.
 
-    A round: each view's classifier is fitted on the rows that have a label for this view; of the
-    pool each picks its most confident rows, ``quota`` of each class, among those that have no
+    In a round each view's classifier is fitted on the rows that have a label for this view. From
+    the pool each picks its most confident rows, ``quota`` of each class, among those that have no
     label yet for itself, nor for some other view; the others take the label. Where several views
-    pick a row for another, the surest is believed. A label once given stays, and who has learnt a
-    row hands it to no other: a guess does not come back to the view that made it. It ends when a
-    round gives no label, or after ``max_iter``; then the classifiers are fitted a last time.
+    pick a row for another, the surest is believed. A label once given stays, and a view that has
+    learnt a row gives it to no other: a guess does not come back to the view that made it. It ends
+    when a round gives no label, or after ``max_iter``; then the classifiers are fitted a last
+    time.
 
     The pool holds ``pool_size`` unlabelled rows at a time (None: all), which enter it in the given
-    order; with ``agree`` only rows that all views present put in one class. Returns the labels
+    order; with ``agree`` only rows that all views present put in one class. It returns the labels
     that each view has learnt from, (V, n), -1 being none, and the number of rounds.
     """
     n_rows, n_views = present.shape
@@ -89,7 +90,7 @@ def co_train(
     for n_iter in range(max_iter):
         learn()
         lacking = present.T & (given < 0)
-        # One view must be left to teach a row, and another one to learn it.
+        # One view must remain to teach a row, and another one to learn it.
         open_rows = lacking.sum(axis=0) >= 2
         pool = order[open_rows[order]]
         if agree:
@@ -120,7 +121,7 @@ def co_train(
 def predicted_by_others(
     predicted: FloatArray, present: BoolArray, view: int
 ) -> tuple[FloatArray, BoolArray]:
-    """The mean prediction of the other views for each row, (n, C), and which rows have one."""
+    """Return the mean prediction of the other views, (n, C), and which rows have one."""
     counted = present.T.astype(np.float64)
     counted[view : view + 1] = 0.0  # a number that no view has: all are counted
     total = counted.sum(axis=0)
@@ -131,7 +132,7 @@ def predicted_by_others(
 def softly_labelled(
     rows: IntArray, targets: FloatArray, weight: FloatArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Rows once for each class, weighing as much as it is probable: (rows, codes, weight)."""
+    """Return rows once per class, weighted by its probability: (rows, codes, weight)."""
     share = np.where(targets >= LEAST_SHARE, targets, 0.0)
     share /= share.sum(axis=1, keepdims=True)
     place, codes = np.nonzero(share)
@@ -148,14 +149,14 @@ def co_em(
     tol: float,
     agree: bool,
 ) -> tuple[FloatArray, int]:
-    """Co-EM: views take turns; each learns all rows by what the others predict of them.
+    """Run co-EM: views take turns; each learns all rows by the predictions of the others.
 
-    At first each view learns the labelled rows alone. A round: from the second view on, the first
-    view last, each is fitted on its labelled rows and on all unlabelled ones, which have the mean
-    probabilities of the other views as soft labels. It ends when no probability of the mean over
-    views moves by ``tol`` in a round, or after ``max_iter``. With ``agree``, only rows are learnt
-    that all views present put in one class at the time. Returns what each view predicts of the
-    unlabelled rows in the end, (V, n, C), and the number of rounds.
+    At first each view learns the labelled rows alone. In a round, from the second view on, the
+    first view last, each is fitted on its labelled rows and on all unlabelled ones, which have the
+    mean probabilities of the other views as soft labels. It ends when no probability of the mean
+    over views moves by ``tol`` in a round, or after ``max_iter``. With ``agree``, views learn only
+    rows that all views present put in one class at the time. It returns each view's last
+    predictions of the unlabelled rows, (V, n, C), and the number of rounds.
     """
     n_rows, n_views = present.shape
     labelled, unlabelled = codes >= 0, codes < 0
@@ -192,7 +193,7 @@ def co_em(
 
 
 def contention_points(views: FloatArray, present: BoolArray) -> BoolArray:
-    """Where views that a row has put it in different classes, (n,): Muslea and others, JAIR 2006.
+    """Return where a row's views disagree on its class, (n,): Muslea and others, JAIR 2006.
 
     ``views`` (n, V, C) are probabilities, ``present`` (n, V) says which views a row has.
     """
@@ -205,12 +206,12 @@ def contention_points(views: FloatArray, present: BoolArray) -> BoolArray:
 def order_of_queries(
     views: FloatArray, present: BoolArray, strategy: str, draws: FloatArray
 ) -> IntArray:
-    """All rows, those first whose label would teach most: contention points, then unsure ones.
+    """Return all rows in the order of asking: contention points first, then unsure ones.
 
     Of contention points "aggressive" co-testing takes those first on which even the least sure
     view is sure, since two views that are sure of different things cannot both be right;
     "conservative" those on which views are equally sure; "naive" any, by the ``draws`` (n,). Of
-    equals the row of the lower number comes first.
+    equals, the row with the lower number comes first.
     """
     sure = views.max(axis=2)
     low = np.where(present, sure, np.inf).min(axis=1)

@@ -1,18 +1,18 @@
 """Gated members and their refinement: a learned importance i_k(x), fitted with the members.
 
-Member k of a run has logits ``L_k(x) = x theta_k + b_k``, the gate has
-``g(x) = softmax(phi(x) V + v)`` over members. How both are pooled, and to what they are fitted,
-is stated in `covey._core.gating.gate`: by the weighted mean log-likelihood less
-``alpha / 2`` times the sum of squares of all coefficients (intercepts are free), for a stack of
-runs over one design matrix. Arrays are classes first: logits ``(K, C, R, n)``, gates
-``(K, R, n)``.
+Member k of a run has logits ``L_k(x) = x theta_k + b_k``; the gate has
+``g(x) = softmax(phi(x) V + v)`` over members. `ClassLikelihood` and `ValueLikelihood` state how
+both are pooled. What is maximized is the weighted mean log-likelihood less ``alpha / 2`` times the
+sum of squares of all coefficients (intercepts are free), for a stack of runs over one design
+matrix. Arrays have the classes first: logits are ``(K, C, R, n)``, gates ``(K, R, n)``.
 
-The squares of the members can also be, partly or wholly, those of their distances from a common
-linear model mu, and of mu itself (but for its intercepts), at the mu where the sum is least. A
-member that the gate gives no weight is then like the others, and not constant; and constant
-members, between which the gate would be the classifier, pay for being unlike each other.
+The penalty on the members can also be, partly or wholly, on their squared distances from a common
+linear model mu, and on mu itself (without its intercepts), at the mu for which the sum is least. A
+member to which the gate gives no weight is then like the others instead of constant; and constant
+members, between which the gate would be the classifier, are penalized for their differences.
 
-`GatedRows` has what is summed over rows, `GatedObjective` the rest: rows may lie in blocks.
+`GatedRows` computes the sums over rows and `GatedObjective` the rest, since rows may lie in
+blocks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LEAST = float(np.finfo(np.float64).eps)
 
 
 def _odds(logits: Array) -> Array:
-    """exp, but finite: beyond this, a probability is no other number any more."""
+    """Return exp(logits), kept finite: beyond the bound a probability changes no more."""
     xp = namespace_of(logits)
     most = float(np.log(float(xp.finfo(logits.dtype).max))) - 1.0
     return xp.exp(xp.minimum(logits, xp.asarray(most, dtype=logits.dtype, device=device(logits))))
@@ -69,10 +69,10 @@ def pooled(member_logits: Array, gates: Array, pool: Pool) -> Array:
 
 
 def contrast(values: Array, axis: int) -> Array:
-    """Values of two classes as one, which is all that probabilities depend on.
+    """Return the values of two classes as one, which is all that probabilities depend on.
 
-    It is the second less the first over sqrt(2), so that a sum of squares stays what it is where
-    the two are opposite, as those of penalized members are at the optimum.
+    It is the second less the first over sqrt(2). So a sum of squares is unchanged where the two
+    are opposite, as those of penalized members are at the optimum.
     """
     first, second = (slice(None),) * axis + (slice(0, 1),), (slice(None),) * axis + (slice(1, 2),)
     return (values[second] - values[first]) * float(np.sqrt(0.5))
@@ -85,13 +85,13 @@ def of_two_classes(values: Array, axis: int) -> Array:
 
 
 class ClassLikelihood:
-    """Of rows sorted by class, whose classes are these blocks; a prediction is a probability.
+    """The likelihood of rows that are sorted by class; a prediction is a probability.
 
     linear    p(c | x) = sum_k g_k(x) p_k(c | x)                    a mixture
     log       p(c | x) ~ prod_k p_k(c | x) ** g_k(x)                eq. (10) with i_k(x)
 
-    To fit members of two classes, their logits can be the `contrast` of both, (K, 1, R, n): all
-    that there is to do for a row is then done once, not for each class.
+    To fit members of two classes, their logits can be the `contrast` of both, (K, 1, R, n): every
+    computation on a row is then made once and not for each class.
     """
 
     def __init__(self, blocks: Blocks) -> None:
@@ -99,12 +99,12 @@ class ClassLikelihood:
         self.n_outputs = len(blocks)
 
     def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
-        """The probability of each row's own class, (R, n)."""
+        """Return the probability of each row's own class, (R, n)."""
         fused = pooled(logits, gates, pool)
         return true_class(fused, self.blocks, namespace_of(fused).empty_like(fused[0]))
 
     def losses(self, predictions: Array) -> Array:
-        """Negative logarithms; a probability of 0 counts as the rounding of 1."""
+        """Return negative logarithms; a probability of 0 counts as the rounding error of 1."""
         xp = namespace_of(predictions)
         least = xp.asarray(_LEAST, dtype=predictions.dtype, device=device(predictions))
         return -xp.log(xp.maximum(predictions, least))
@@ -112,10 +112,10 @@ class ClassLikelihood:
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
     ) -> tuple[Array, Array | None, Array]:
-        """The log-likelihood (R,), and its slopes by the members' and by the gate's logits.
+        """Return the log-likelihood (R,), and its slopes by the members' and by the gate's logits.
 
-        ``weight`` is (R, n). Of frozen members there is no slope; logits of others may be written
-        over.
+        ``weight`` is (R, n). Frozen members have no slope; the logits of others may be
+        overwritten.
         """
         if logits.shape[1] < self.n_outputs:
             margins = self._margins(logits[:, 0])
@@ -125,13 +125,13 @@ class ClassLikelihood:
         return of_pool(logits, gates, weight, frozen)
 
     def _margins(self, contrasts: Array) -> Array:
-        """By how much the logit of the true class of two is above the other, (..., n)."""
+        """Return how far the logit of the true class is above that of the other one, (..., n)."""
         margins = contrasts * float(np.sqrt(2.0))
         margins[..., self.blocks[0]] *= -1.0
         return margins
 
     def _by_contrasts(self, by_margins: Array) -> Array:
-        """The slopes (K, 1, R, n) by contrasts, of those by margins, in place."""
+        """Turn slopes (K, 1, R, n) by margins into slopes by contrasts, in place."""
         by_margins *= float(np.sqrt(2.0))
         by_margins[..., self.blocks[0]] *= -1.0
         return by_margins[:, None]
@@ -139,7 +139,7 @@ class ClassLikelihood:
     def _linear_of_two(
         self, margins: Array, gates: Array, weight: Array
     ) -> tuple[Array, Array, Array]:
-        """Of log sum_k g_k p_k(y)."""
+        """Return value and slopes of log sum_k g_k p_k(y), for two classes."""
         xp = namespace_of(gates)
         wrong = _odds(-margins)
         true = 1.0 / (1.0 + wrong)
@@ -156,7 +156,7 @@ class ClassLikelihood:
     def _log_of_two(
         self, margins: Array, gates: Array, weight: Array
     ) -> tuple[Array, Array, Array]:
-        """Of log softmax_y(sum_k g_k L_k)."""
+        """Return value and slopes of log softmax_y(sum_k g_k L_k), for two classes."""
         xp = namespace_of(gates)
         fused = xp.sum(gates * margins, axis=0)
         value = -xp.sum(weight * xp.logaddexp(xp.zeros_like(fused), -fused), axis=1)
@@ -167,20 +167,20 @@ class ClassLikelihood:
     def _linear(
         self, logits: Array, gates: Array, weight: Array, frozen: bool
     ) -> tuple[Array, Array | None, Array]:
-        """Of log sum_k g_k p_k(y)."""
+        """Return value and slopes of log sum_k g_k p_k(y)."""
         xp = namespace_of(gates)
         highest = xp.max(logits, axis=1)[:, None]
         if frozen:
             p = xp.exp(logits - highest)
         else:
-            # Nobody needs these logits any more.
+            # These logits are not needed any more.
             logits -= highest
             p = xp.exp(logits, out=logits)
         p /= xp.sum(p, axis=1)[:, None]
         true = xp.empty(gates.shape, dtype=gates.dtype, device=device(gates))
         for label, rows in enumerate(self.blocks):
             true[:, :, rows] = p[:, label, :, rows]
-        # Tiny, not zero: a row that every member rules out still has a direction to go.
+        # Tiny, not zero: a row that every member rules out still has a gradient.
         responsibility = gates * (true + float(xp.finfo(true.dtype).tiny))
         likelihood = xp.sum(responsibility, axis=0)
         responsibility /= likelihood
@@ -197,7 +197,7 @@ class ClassLikelihood:
     def _log(
         self, logits: Array, gates: Array, weight: Array, frozen: bool
     ) -> tuple[Array, Array | None, Array]:
-        """Of log softmax_y(sum_k g_k L_k)."""
+        """Return value and slopes of log softmax_y(sum_k g_k L_k)."""
         xp = namespace_of(gates)
         fused = xp.sum(gates[:, None] * logits, axis=0)
         fused -= xp.max(fused, axis=0)
@@ -214,7 +214,7 @@ class ClassLikelihood:
 
 
 class ValueLikelihood:
-    """Of rows whose target are numbers; a member's only logit is the number it predicts.
+    """The likelihood of rows whose targets are numbers; a member's only logit is its prediction.
 
     Both pools are the mean ``f(x) = sum_k g_k(x) f_k(x)``, and the log-likelihood is the loss's
     negative. With one member this is a penalized linear model: ridge regression, if the loss
@@ -229,17 +229,17 @@ class ValueLikelihood:
         self._targets: dict[str, Array] = {}
 
     def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
-        """The number that the gated members predict of each row, (R, n)."""
+        """Return the number that the gated members predict for each row, (R, n)."""
         return namespace_of(gates).sum(gates * logits[:, 0], axis=0)
 
     def losses(self, predictions: Array) -> Array:
-        """See `ClassLikelihood`."""
+        """Return the loss of each prediction, (R, n)."""
         return self.loss.value(self._target_like(predictions) - predictions)
 
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
     ) -> tuple[Array, Array | None, Array]:
-        """See `ClassLikelihood`."""
+        """Return the log-likelihood and its slopes, as `ClassLikelihood` does."""
         xp = namespace_of(gates)
         predicted = self.predictions(logits, gates, pool)
         error = self._target_like(predicted) - predicted
@@ -248,7 +248,7 @@ class ValueLikelihood:
         return value, by_members[:, None], by_members * (logits[:, 0] - predicted)
 
     def _target_like(self, array: Array) -> Array:
-        """The target in the precision of an array, and where it lies; made once for each."""
+        """Return the target in the precision and on the device of an array; each is made once."""
         key = str(array.dtype)
         if key not in self._targets:
             self._targets[key] = like(array, self.target, array.dtype)
@@ -258,9 +258,9 @@ class ValueLikelihood:
 #: The target of some rows, and how well gated members predict it.
 Likelihood = ClassLikelihood | ValueLikelihood
 
-# Numbers (members x classes x runs x rows, or columns) that are computed at once: runs beyond that
-# wait. Larger stacks do not fit the cache and are slower for it; of many columns, L-BFGS remembers
-# each number a dozen times.
+# How many numbers (members x classes x runs x rows, or columns) are computed at once: more runs
+# than that wait. Larger stacks do not fit the cache and are slower for it; with many columns,
+# L-BFGS remembers each number a dozen times.
 _STACK_SIZE = 1 << 19
 
 #: Theta, intercepts, the gate's coefficients and its intercepts; the first two None if frozen.
@@ -268,16 +268,16 @@ Parts = tuple[Array | None, Array | None, Array, Array]
 
 
 def runs_at_once(n_members: int, n_outputs: int, n_rows: int, n_columns: int = 0) -> int:
-    """How many runs of so many members, over so many rows and columns, are worked on together."""
+    """Return how many runs of such members, rows and columns are computed at the same time."""
     return max(1, _STACK_SIZE // (n_members * n_outputs * max(1, n_rows, n_columns)))
 
 
 @dataclass
 class GatedRows:
-    """Some rows, and what the likelihood of gated members sums up over them.
+    """Some rows, and the sums over them of which the likelihood of gated members is made.
 
-    Row weights are divided, in each run, by their sum over all rows; a row outside a run's fold
-    has the weight 0. Members that are frozen have no design, but logits.
+    In each run, row weights are divided by their sum over all rows; a row outside a run's fold has
+    the weight 0. Frozen members have logits and no design.
     """
 
     members: Design | None
@@ -289,7 +289,7 @@ class GatedRows:
     held_out: Array | None = None  # (R, n), the weights of rows outside a run's fold
 
     def outputs(self, parts: Parts, runs: IntArray) -> tuple[Array, Array]:
-        """The members' logits (K, C, R, n) and the gates (K, R, n) of these runs.
+        """Return the members' logits (K, C, R, n) and the gates (K, R, n) of these runs.
 
         Theta (R, K, C, D) is zero outside the subsets.
         """
@@ -308,7 +308,7 @@ class GatedRows:
             logits = self.members.logits(stacked, flat, runs, out)
             logits = xp.reshape(logits, (k, c, n_runs, n_rows))
         if k == 1:
-            # One member is always asked.
+            # A group of one member has no gate.
             return logits, xp.ones((k, n_runs, n_rows), **where)
         gates, bias, at = None, gate_intercept.T, 0
         for block in self.gate:
@@ -320,21 +320,21 @@ class GatedRows:
         return logits, softmax_first(gates)
 
     def predictions(self, parts: Parts, runs: IntArray) -> Array:
-        """Return what candidates are compared by, (R, n): see `ClassLikelihood`."""
+        """Return the predictions that are compared, (R, n): see `ClassLikelihood`."""
         return self.likelihood.predictions(*self.outputs(parts, runs), self.pool)
 
     def held_out_loss(self, parts: Parts, runs: IntArray) -> tuple[Array]:
-        """The sum of the losses of the rows that each run holds out, (R,)."""
+        """Return the sum of the losses of the rows that each run holds out, (R,)."""
         assert self.held_out is not None
         losses = self.likelihood.losses(self.predictions(parts, runs))
         return (self.gate[0].xp.sum(self.held_out[runs, :] * losses, axis=1),)
 
     def value_and_gradient(self, parts: Parts, runs: IntArray) -> tuple[Array, ...]:
-        """The mean log-likelihood (R,) of these runs, and its gradients.
+        """Return the mean log-likelihood (R,) of these runs, and its gradients.
 
-        These are by the gate, (R, K, P), by its intercepts, (R, K), and unless the members are
-        frozen by theta, (R, K, C, D), which is zero outside the subsets, and by the members'
-        intercepts, (R, K, C).
+        They are by the gate's coefficients, (R, K, P), and its intercepts, (R, K), and unless the
+        members are frozen by theta, (R, K, C, D), which is zero outside the subsets, and by the
+        members' intercepts, (R, K, C).
         """
         xp, (theta, _, gate, gate_intercept) = self.gate[0].xp, parts
         value, by_logits, by_gates = self.likelihood.value_and_slopes(
@@ -357,7 +357,7 @@ class GatedRows:
 
 @dataclass(frozen=True)
 class _OfRuns:
-    """What an objective knows of some of its runs, in the shapes of their parts."""
+    """The penalties and subsets of some runs, in the shapes of their parts."""
 
     of: tuple[Any, ...]  # the runs, and the arrays of all runs
     alpha: Array  # (r,)
@@ -395,14 +395,14 @@ class GatedObjective:
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers a run has: members, their intercepts, the gate, its intercepts."""
+        """The number of parameters of a run: members, gate and their intercepts."""
         gate = self.n_members * (self.n_gate_columns + 1)
         if self.n_columns is None:
             return gate
         return gate + self.n_members * self.n_outputs * (self.n_columns + 1)
 
     def unpack(self, x: Array) -> Parts:
-        """The parts of ``x`` (R, N): theta (R, K, C, D), b (R, K, C), V (R, K, P), v (R, K)."""
+        """Split ``x`` (R, N) into theta (R, K, C, D), b (R, K, C), V (R, K, P) and v (R, K)."""
         xp = self._xp
         n_runs, k, c = x.shape[0], self.n_members, self.n_outputs
         theta = intercept = None
@@ -419,7 +419,7 @@ class GatedObjective:
     def pack(
         self, theta: Array | None, intercept: Array | None, gate: Array, gate_intercept: Array
     ) -> Array:
-        """The inverse of ``unpack``."""
+        """Join parts to one array (R, N), as the inverse of ``unpack``."""
         xp = self._xp
         n_runs = gate.shape[0]
         parts = [gate, gate_intercept]
@@ -428,7 +428,7 @@ class GatedObjective:
         return xp.concat([xp.reshape(part, (n_runs, -1)) for part in parts], axis=1)
 
     def within(self, x: Array, runs: IntArray) -> Parts:
-        """The parts of ``x``, the coefficients within their subsets."""
+        """Split ``x`` into its parts, with coefficients outside the subsets set to zero."""
         known = self._of_runs(runs)
         theta, intercept, gate, gate_intercept = self.unpack(x)
         if theta is not None and known.support is not None:
@@ -438,7 +438,7 @@ class GatedObjective:
         return theta, intercept, gate, gate_intercept
 
     def _of_runs(self, runs: IntArray) -> _OfRuns:
-        """Return what is known of some runs; most come again and again, as the same array."""
+        """Return penalties and subsets of runs, kept while the same array of runs comes again."""
         of = (runs, self.alpha, self.support, self.gate_support)
         if self._last is None or any(map(is_not, self._last.of, of)):
             xp, alpha, support, sharing = self._xp, self.alpha[runs], None, None
@@ -452,7 +452,7 @@ class GatedObjective:
         return self._last
 
     def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
-        """Values (R,) and gradients (R, N) of the runs named."""
+        """Return values (R,) and gradients (R, N) of these runs."""
         xp, known = self._xp, self._of_runs(runs)
         theta, intercept, gate, _ = parts = self.within(x, runs)
         value, by_gate, by_gate_intercept, *by_members = self.reduce(parts, runs)
@@ -466,10 +466,10 @@ class GatedObjective:
         by_theta, by_intercept = by_members
         distance = theta
         if self.toward_mean:
-            # The common model mu (R, 1, C, D) of the least sum of |mu|^2 and |theta_k - mu|^2 is
-            # the sum of the members over one more than their number (of those whose subsets have
-            # a column). At this mu the sum of squares is that of theta_k (theta_k - mu), and its
-            # slope by theta_k twice the distance from mu.
+            # The common model mu (R, 1, C, D) with the least sum of |mu|^2 and |theta_k - mu|^2 is
+            # the sum of the members over one more than their number (of those whose subsets have a
+            # column). At this mu the sum of squares is that of theta_k (theta_k - mu), and its
+            # slope by theta_k is twice the distance from mu.
             sharing = self.n_members + 1 if known.sharing is None else known.sharing
             total = xp.sum(theta, axis=1, keepdims=True)
             distance = theta - self.toward_mean * (total / sharing)
@@ -477,7 +477,7 @@ class GatedObjective:
         if known.support is not None:
             by_theta *= known.support
         if self.toward_mean and intercept is not None:
-            # The intercepts of the common model are free, so that they are the members' mean.
+            # The intercepts of the common model are free: they are the mean of the members'.
             apart = intercept - xp.mean(intercept, axis=1, keepdims=True)
             drawn = self.toward_mean * alpha
             value = value + 0.5 * drawn * xp.sum(apart * apart, axis=(1, 2))
@@ -487,22 +487,23 @@ class GatedObjective:
         return value, self.pack(by_theta, by_intercept, by_gate, -by_gate_intercept)
 
 
-# Penalties are for up to so many rows. Where there are more, each coefficient is better known.
+# Penalties are given for up to this many rows. With more rows, each coefficient is better known.
 _FEW_ROWS = 500
 
 N_FOLDS = 3
 
 
 def shrinkage(n_rows: float) -> float:
-    """Tell what a penalty is multiplied with, for so many rows or such a sum of their weights."""
+    """Return the factor on penalties for this many rows, or for such a sum of their weights."""
     return float(min(1.0, (_FEW_ROWS / n_rows) ** 0.8))
 
 
 def penalties(n_rows: float, *, numbers: bool, single: bool = False) -> FloatArray:
-    """The penalties to choose from, falling, for this many rows or such a sum of their weights.
+    """Return the penalties to choose from, falling, for this many rows or such a sum of weights.
 
-    They are against the mean log-likelihood of a row, or its mean loss in units of y's variance.
-    A single member of few rows and many columns may need stronger ones than a gate does.
+    They are relative to the mean log-likelihood of a row, or to its mean loss in units of y's
+    variance. A single member may need stronger ones than a gate if it has few rows and many
+    columns.
     """
     shrunk = (0.3 if numbers else 0.03) * shrinkage(n_rows)
     factors = np.array([1.0, 0.1, 0.01, 0.001])
@@ -523,11 +524,12 @@ def best_penalty(
     journal: Journal | None = None,
     **how: Any,
 ) -> float:
-    """The penalty with the lowest loss over the rows that folds hold out; of equals the highest.
+    """Return the penalty with the lowest loss over held-out rows; of equals the highest.
 
-    Both functions take parameters and the folds that these are of, and are sums over all rows, as
-    those of `GatedRows` are. ``start`` (1, N) is where each fit starts, ``shape`` and ``how`` are
-    `GatedObjective`'s; ``n_rows`` is how many rows are worked on at once.
+    Both functions take parameters and the folds that these belong to, and return sums over all
+    rows, as the methods of `GatedRows` do. ``start`` (1, N) is where each fit starts, ``shape``
+    and ``how`` are parameters of `GatedObjective`; ``n_rows`` is how many rows are computed at
+    once.
     """
     folds = np.tile(np.arange(n_folds), len(alphas))
     of_run = np.repeat(alphas, n_folds)
@@ -551,7 +553,8 @@ def best_penalty(
 # -- groups of members, each with a gate of its own -----------------------------------------------
 
 
-# Numbers (columns, logits and gates, of some rows) that are computed at once: what a cache holds.
+# How many numbers (columns, logits and gates, of some rows) are computed at once: a cache holds
+# them.
 _NUMBERS_AT_ONCE = 1 << 18
 
 
@@ -567,7 +570,7 @@ class Groups:
     weights: FloatArray  # (G,), sum to one
 
     def importance(self, X: Any) -> FloatArray:
-        """The importance of each member for rows (n, D), as (K, n); columns sum to one."""
+        """Return the importance of each member for rows (n, D), as (K, n); columns sum to one."""
         return group_importance(
             linear_logits(self.basis.rows(X), self.coef, self.intercept), self.sizes, self.weights
         )
@@ -575,10 +578,10 @@ class Groups:
     def predict(
         self, X: Any, coef: FloatArray, intercept: FloatArray, *, numbers: bool
     ) -> FloatArray:
-        """What members of these coefficients (K, C, P) and intercepts (K, C) predict, as (n, C).
+        """Return predictions (n, C) of members with coefficients (K, C, P), intercepts (K, C).
 
-        The members see the columns of the same basis, which are computed once. What is predicted
-        are probabilities, or with ``numbers`` the number that is a member's only logit.
+        The members see the columns of the same basis, which are computed once. Predictions are
+        probabilities, or with ``numbers`` the number that is a member's only logit.
         """
         n_members, n_outputs, _ = coef.shape
         stacked = np.concatenate([coef.reshape(n_members * n_outputs, -1), self.coef])
@@ -592,7 +595,7 @@ class Groups:
         return predicted
 
     def probabilities(self, member_logits: FloatArray, gate_logits: FloatArray) -> FloatArray:
-        """Fused probabilities (C, n) of logits or log-probabilities (K, C, n)."""
+        """Return fused probabilities (C, n) of logits or log-probabilities (K, C, n)."""
         fused = np.zeros(member_logits.shape[1:])
         for members, pool, weight in zip(
             _members(self.sizes), self.pools, self.weights, strict=True
@@ -608,7 +611,7 @@ class Groups:
         return np.minimum(fused, 1.0, out=fused)
 
     def mean(self, values: FloatArray, gate_logits: FloatArray) -> FloatArray:
-        """The fused numbers (1, n) of members' (K, 1, n)."""
+        """Return the fused numbers (1, n) of members' (K, 1, n)."""
         importance = group_importance(gate_logits, self.sizes, self.weights)
         return np.sum(importance[:, None] * values, axis=0)
 
@@ -616,7 +619,7 @@ class Groups:
 def group_importance(
     gate_logits: FloatArray, sizes: Sequence[int], weights: FloatArray
 ) -> FloatArray:
-    """The importance (K, n) of members: their gates, times the weight of their group; in place."""
+    """Return each member's gate times the weight of its group, (K, n), computed in place."""
     for members, weight in zip(_members(sizes), weights, strict=True):
         gates = softmax_first(gate_logits[members])
         gates *= weight
@@ -624,6 +627,6 @@ def group_importance(
 
 
 def _members(sizes: Sequence[int]) -> Iterator[slice]:
-    """The members of each group."""
+    """Yield the positions of each group's members."""
     for size, end in zip(sizes, np.cumsum(sizes), strict=True):
         yield slice(int(end - size), int(end))

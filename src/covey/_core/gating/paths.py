@@ -1,10 +1,10 @@
 """Subset paths: gated members are fitted, drop their weakest features, and are fitted again.
 
 A feature leaves with all of its columns: its ramps, its products. Features that flip together
-(`unit`) leave together, and those that never flip stay. How much a feature matters to a member is
+(`unit`) leave together, and those that never flip stay. The strength of a feature in a member is
 the sum of squares of its coefficients over its columns, which are standardized, and over the
-classes, less their mean, which changes no probability. The members of a group share their loss of
-features: the weakest pairs of member and feature leave first, so that some members end with many
+classes, less their mean, which changes no probability. The members of a group lose features
+jointly: the weakest pairs of member and feature leave first, so that some members end with many
 features and some with few or none.
 """
 
@@ -17,16 +17,16 @@ from covey._core.basis import Basis
 
 # The shares of features along a path.
 SHARES = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)
-# A member has at most so many times the units that members have on average.
+# A member has at most this many times the units that members have on average.
 _TIMES = 2
 
 
 class FeatureColumns:
     """The columns of a basis, and the units of features that they are made of.
 
-    ``unit`` (D,) is which features leave together, -1 for those that never leave; ``usable`` (P,)
-    which columns have a meaning; ``counted`` (D,) which features are counted, by default all: of
-    those that are made of one variable, one is.
+    ``unit`` (D,) says which features leave together, -1 for those that never leave; ``usable``
+    (P,) which columns vary; ``counted`` (D,) which features are counted, by default all: of
+    features that are made of one variable, one is.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class FeatureColumns:
         self._n_always = int(np.sum(alone & (self._first < 0)))
         self._widths = np.bincount(self._first[alone & (self._first >= 0)], minlength=self.n_units)
         self._multiplies = bool((usable & (self._first != self._second)).any())
-        # The units of columns, and of the features that they are multiplied with.
+        # The units of columns, and of the features by which they are multiplied.
         self._units_of_columns = [
             (units[which], which)
             for units, counted in (
@@ -62,26 +62,26 @@ class FeatureColumns:
         ]
 
     def strength(self, squares: FloatArray) -> FloatArray:
-        """The sums (R, K, U) of values of columns (R, K, P) over the units of each column."""
+        """Return the sums (R, K, U) of columns' values (R, K, P) over the units of each column."""
         flat = squares.reshape(-1, self.n_columns)
         total = np.zeros(len(flat) * self.n_units)
         for units, which in self._units_of_columns:
-            # Units of all members, one member after the other.
+            # The units of all members, one member after the other.
             place = np.arange(len(flat))[:, None] * self.n_units + units
             total += np.bincount(place.ravel(), flat[:, which].ravel(), len(total))
         return total.reshape(*squares.shape[:-1], self.n_units)
 
     def columns(self, kept: BoolArray) -> BoolArray:
-        """The columns (..., P) of units (..., U) that are kept, and of those that always are."""
+        """Return the columns (..., P) of units (..., U) that are kept, or that never leave."""
         always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
         return always[..., self._first] & always[..., self._second] & self.usable
 
     def most_columns(self, n_members: int, n_units: int) -> int:
-        """How many columns members of this many units on average have at most, all together."""
+        """Return how many columns members with this many units on average have at most, in all."""
         if not self._multiplies:
             widest = np.sort(self._widths)[::-1][:n_units].sum()
             return n_members * (self._n_always + int(widest))
-        # Most products are in members that have all units, while others have none.
+        # Products are most when some members have all units and others have none.
         full, left = divmod(n_members * min(n_units, self.n_units), self.n_units)
         n_columns = 0
         for units in ([self.n_units] * full + [left] + [0] * n_members)[:n_members]:
@@ -91,20 +91,20 @@ class FeatureColumns:
         return n_columns
 
     def units_within(self, most_features: int) -> int:
-        """How many units a member can have that has at most this many features; the smallest."""
+        """Return how many units fit a member of at most this many features, the smallest first."""
         ends = np.cumsum(np.sort(self._sizes))
         return int(np.sum(ends <= most_features - self._always))
 
     def strongest(self, strength: FloatArray, n_units: int, most_features: int) -> BoolArray:
-        """The units (R, K, U) that the members of each run keep, by their strengths (R, K, U).
+        """Return the units (R, K, U) that the members of each run keep, by strengths (R, K, U).
 
-        The weakest of all pairs of member and unit leave, until there are ``n_units`` for each
+        The weakest of all pairs of member and unit leave until there are ``n_units`` for each
         member on average: members differ in size, up to twice that. None has more than
         ``most_features`` features, those that always stay included; units that do not fit are
         passed over.
         """
         n_runs, n_members, _ = strength.shape
-        # Grades a hundredth above each other, so that rounding decides nothing.
+        # Grades are a hundredth apart, so that rounding decides nothing.
         positive = strength > 0
         grades = np.zeros_like(strength)
         grades[positive] = 1.01 ** np.round(np.log(strength[positive]) / np.log(1.01))
@@ -119,7 +119,7 @@ class FeatureColumns:
         return kept.reshape(strength.shape) & allowed
 
     def _within(self, strength: FloatArray, room: int) -> BoolArray:
-        """The strongest units of each member that have at most this many features together."""
+        """Return the strongest units of each member with at most this many features together."""
         allowed = np.ones(strength.shape, dtype=bool)
         if self._sizes.sum() <= room:
             return allowed
@@ -151,13 +151,13 @@ def path_sizes(n_units: int, most_units: int, most_terms: float = np.inf) -> lis
 
 
 def member_squares(theta: FloatArray) -> FloatArray:
-    """The squares (R, K, P) of coefficients (R, K, C, P), over classes less their mean."""
+    """Return the squares (R, K, P) of coefficients (R, K, C, P), over classes less their mean."""
     if theta.shape[2] > 1:
         theta = theta - theta.mean(axis=2, keepdims=True)
     return np.sum(theta * theta, axis=2)
 
 
 def gate_squares(gate: FloatArray) -> FloatArray:
-    """Return the same (R, P) of a gate's coefficients (R, K, P), over members."""
+    """Return the squares (R, P) of a gate's coefficients (R, K, P), over members."""
     centered = gate - gate.mean(axis=1, keepdims=True)
     return np.sum(centered * centered, axis=1)

@@ -1,1 +1,1 @@
-"""What can be measured of an ensemble: diversity, bounds, bias and variance, consensus."""
+"""Measures of an ensemble: diversity, bounds, bias and variance, consensus."""

@@ -1,4 +1,4 @@
-"""Where a learner's expected loss comes from: bias, variance and noise, on plain arrays.
+"""The parts of a learner's expected loss, bias, variance and noise, on plain arrays.
 
 Shapes: ``R`` runs, each a model fitted on a training set of its own, ``n`` test rows and ``C``
 classes. Expectations over training sets are means over the runs, so the terms add
@@ -65,7 +65,7 @@ class DomingosTerms:
 def squared_terms(
     predictions: FloatArray, target: FloatArray, noise: float | FloatArray = 0.0
 ) -> AdditiveTerms:
-    """Squared loss: the squared bias, the variance, and the variance of the noise.
+    """Return for squared loss the squared bias, the variance, and the variance of the noise.
 
     About the true function ``f`` the expected loss is ``E(prediction - f)^2 + noise``. About
     observed targets, with ``noise=0``, it is the mean squared error; the bias then holds the
@@ -95,7 +95,7 @@ def squared_terms(
 
 
 def domingos_terms(labels: IntArray, probabilities: FloatArray) -> DomingosTerms:
-    """Zero-one loss as Domingos (2000) decomposes it, for two classes or more.
+    """Decompose zero-one loss as Domingos (2000) does, for two classes or more.
 
     ``P(prediction != y) = c1 N + B + c2 V`` with ``c2 = 1`` where the main prediction is the
     best class and ``c2 = -P(prediction = best | prediction != main)`` elsewhere, which for two
@@ -140,7 +140,7 @@ def domingos_terms(labels: IntArray, probabilities: FloatArray) -> DomingosTerms
 
 
 def kohavi_wolpert_terms(labels: IntArray, probabilities: FloatArray) -> AdditiveTerms:
-    """Zero-one loss as Kohavi and Wolpert (1996) decompose it.
+    """Decompose zero-one loss as Kohavi and Wolpert (1996) do.
 
     With ``p`` the probabilities of the classes and ``q`` how often each is predicted, the bias
     (squared) is ``1/2 sum (p - q)^2``, the variance ``1/2 (1 - sum q^2)`` and the noise
@@ -163,10 +163,10 @@ def kohavi_wolpert_terms(labels: IntArray, probabilities: FloatArray) -> Additiv
 
 
 def _sum_of_squares(values: FloatArray) -> FloatArray:
-    """Squares, summed over what follows runs and rows."""
+    """Return squares, summed over all axes after runs and rows."""
     return (values**2).reshape(*values.shape[:2], -1).sum(axis=2)
 
 
 def _first_of_the_highest(values: FloatArray) -> IntArray:
-    """The first class whose value is the highest, or equal to it but for rounding."""
+    """Return the first class whose value is the highest, or equal to it up to rounding."""
     return np.argmax(values >= values.max(axis=1, keepdims=True) - _TIE, axis=1)

@@ -21,7 +21,7 @@ _PRECISION = 1e-14
 
 
 def oracle_bounds(low: FloatArray, high: FloatArray) -> tuple[float, float]:
-    """Frechet's bounds on the chance that all members err, from bounds (K,) on their errors.
+    """Return Frechet's bounds on the chance that all members err, from bounds (K,) on errors.
 
     For errors that are known, ``low`` and ``high`` are the same array.
     """
@@ -32,7 +32,7 @@ def oracle_bounds(low: FloatArray, high: FloatArray) -> tuple[float, float]:
 
 
 def binary_divergence(q: float, p: float) -> float:
-    """kl(q || p), of a coin that falls with chance ``q`` from one with chance ``p``."""
+    """Return kl(q || p), of a coin that falls with chance ``q`` from one with chance ``p``."""
     divergence = 0.0
     for one, other in ((q, p), (1.0 - q, 1.0 - p)):
         if one > 0.0:
@@ -41,12 +41,12 @@ def binary_divergence(q: float, p: float) -> float:
 
 
 def highest_chance(q: float, budget: float) -> float:
-    """The largest p from q to 1 with kl(q || p) <= budget, by bisection."""
+    """Return the largest p from q to 1 with kl(q || p) <= budget, by bisection."""
     return _farthest(q, 1.0, budget)
 
 
 def lowest_chance(q: float, budget: float) -> float:
-    """The smallest p from 0 to q with kl(q || p) <= budget, by bisection."""
+    """Return the smallest p from 0 to q with kl(q || p) <= budget, by bisection."""
     return _farthest(q, 0.0, budget)
 
 
@@ -64,12 +64,12 @@ def _farthest(q: float, end: float, budget: float) -> float:
 
 
 def weight_divergence(weights: FloatArray, prior: FloatArray) -> float:
-    """KL(weights || prior), of distributions over members; infinite where the prior is zero."""
+    """Return KL(weights || prior) of distributions over members; infinite for a prior of zero."""
     return max(float(special.rel_entr(weights, prior).sum()), 0.0)
 
 
 def pac_bayes_budget(n_samples: int, delta: float, divergence: float) -> float:
-    """What kl(sample || population) stays below for all weights at once, but for chance delta.
+    """Return a limit of kl(sample || population) for all weights at once, with chance 1 - delta.
 
     (KL + ln(2 sqrt(n) / delta)) / n, after Seeger and Maurer. ``divergence`` is KL for one
     member that is drawn, 2 KL for two.
@@ -78,7 +78,7 @@ def pac_bayes_budget(n_samples: int, delta: float, divergence: float) -> float:
 
 
 def chernoff_budget(n_samples: int, delta: float) -> float:
-    """The same on one side, ln(1 / delta) / n, for weights set before the samples were seen."""
+    """Return such a limit on one side, ln(1 / delta) / n, for weights set before the samples."""
     return math.log(1.0 / delta) / n_samples
 
 
@@ -86,7 +86,7 @@ def chernoff_budget(n_samples: int, delta: float) -> float:
 
 
 def gibbs_and_tandem(wrong: BoolArray, weights: FloatArray) -> tuple[float, float]:
-    """The Gibbs risk and the tandem loss on samples.
+    """Return the Gibbs risk and the tandem loss on samples.
 
     ``wrong`` (n, K) is true where a member errs; ``weights`` (K,) is a distribution over members.
     """
@@ -95,20 +95,20 @@ def gibbs_and_tandem(wrong: BoolArray, weights: FloatArray) -> tuple[float, floa
 
 
 def c_bound(gibbs: float, disagreement: float) -> float:
-    """``1 - (1 - 2 R)^2 / (1 - 2 d)`` for two classes; 1 where R is one half or more."""
+    """Return ``1 - (1 - 2 R)^2 / (1 - 2 d)`` for two classes; 1 where R is one half or more."""
     margin = 1.0 - 2.0 * gibbs
     if margin <= 0.0:
         return 1.0
-    # The second moment of the margin is its mean squared at least, whatever rounding does.
+    # The second moment of the margin is at least its mean squared, whatever rounding does.
     second_moment = max(1.0 - 2.0 * disagreement, margin * margin)
     return 1.0 - margin * margin / second_moment
 
 
 def largest_c_bound(lowest_gibbs: float, highest_gibbs: float, highest_tandem: float) -> float:
-    """The largest C-bound that limits of the Gibbs risk and of the tandem loss allow.
+    """Return the largest C-bound that limits of the Gibbs risk and of the tandem loss allow.
 
-    With d = 2 (R - T) the bound is ``1 - (1 - 2 R)^2 / (1 - 4 R + 4 T)``. It grows with T; with
-    R it grows as far as 2 T, and falls from there on.
+    With d = 2 (R - T) the bound is ``1 - (1 - 2 R)^2 / (1 - 4 R + 4 T)``. It grows with T; in R it
+    grows up to 2 T, and falls from there on.
     """
     gibbs = min(max(2.0 * highest_tandem, lowest_gibbs), highest_gibbs)
     # Two err together no more often than one does.

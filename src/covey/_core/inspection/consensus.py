@@ -1,9 +1,9 @@
 """One partition out of many, on plain NumPy arrays.
 
 Shapes: ``n`` rows, ``K`` partitions. ``labels`` of shape ``(n, K)`` holds the cluster of each row
-in each partition; a label means something within its column only, and -1 marks a row that is
-noise to that partition, or was not shown to it. Such a row is left out wherever that partition
-counts. ``final`` and ``reference`` of shape ``(n,)`` are single partitions.
+in each partition; a label has a meaning within its column only, and -1 marks a row that is noise
+to that partition, or that it has not seen. Such a row is left out wherever that partition counts.
+``final`` and ``reference`` of shape ``(n,)`` are single partitions.
 
 Everything is a product of one-hot labels: with Z of shape (n, all clusters of all partitions),
 ``Z Z'`` counts how often two rows are together, and ``Z' Z`` holds the contingency tables of
@@ -24,11 +24,11 @@ from scipy.spatial.distance import squareform
 from covey._core.arrays import FloatArray, IntArray, in_parts
 from covey._core.random import Purpose, UniformRows, normals
 
-# So many rows of the co-association matrix are made at once; what they need besides the matrix
-# itself stays small.
+# This many rows of the co-association matrix are made at once; the memory beside the matrix itself
+# stays small.
 _ROWS_PER_BLOCK = 512
 
-# Up to so many clusters in all, the spectrum is found exactly; beyond, by iteration.
+# Up to this many clusters in all, the spectrum is found exactly; beyond, by iteration.
 _MOST_CLUSTERS_EXACT = 1500
 
 # Voting and the graph's assignment settle within a few rounds; this only bounds them.
@@ -39,7 +39,7 @@ _MOST_ROUNDS = 100
 
 
 def drawn(seed: int, purpose: Purpose, partition: int, n_all: int, n_drawn: int) -> IntArray:
-    """So many of all positions, in order, as a function of where the draw is used."""
+    """Draw ``n_drawn`` of all positions, in order, as a function of where the draw is used."""
     if n_drawn == n_all:
         return np.arange(n_all)
     keys = UniformRows(seed, purpose, 0, partition, n_all).read(0, 1)[0]
@@ -67,7 +67,7 @@ def one_hot(labels: IntArray) -> tuple[Any, IntArray]:
 
 
 def in_order_of_appearance(labels: IntArray) -> IntArray:
-    """One partition with its clusters numbered 0, 1, ... as the rows first meet them."""
+    """Return one partition with its clusters numbered 0, 1, ... in the order of the rows."""
     named = np.full(len(labels), -1, dtype=np.intp)
     present = labels >= 0
     _, first, codes = np.unique(labels[present], return_index=True, return_inverse=True)
@@ -84,9 +84,9 @@ def cluster_counts(labels: IntArray) -> IntArray:
 
 
 def co_association(labels: IntArray) -> FloatArray:
-    """The share of partitions that put two rows together, among those that place both.
+    """Return the share of partitions that put two rows together, among those that place both.
 
-    As (n, n); two rows that no partition places both count as apart, a row and itself as
+    It is (n, n); two rows that no partition places both count as apart, a row and itself as
     together (Fred and Jain, *Combining multiple clusterings using evidence accumulation*, 2005).
     """
     Z = one_hot(labels)[0]
@@ -108,8 +108,8 @@ def co_association(labels: IntArray) -> FloatArray:
 def confidence(labels: IntArray, final: IntArray) -> FloatArray:
     """Return how often each row is put together with the other rows of its final cluster.
 
-    A share of all (row of the cluster, partition) that place both; 1 for a row alone in its
-    cluster, 0 for a row without a cluster. Needs sums only, no matrix of pairs of rows.
+    It is a share of all (row of the cluster, partition) that place both; 1 for a row alone in its
+    cluster, 0 for a row without a cluster. Only sums are needed, no matrix of pairs of rows.
     """
     final = in_order_of_appearance(final)
     ours = np.flatnonzero(final >= 0)
@@ -130,7 +130,7 @@ def confidence(labels: IntArray, final: IntArray) -> FloatArray:
 
 
 def pairwise_rand(labels: IntArray) -> FloatArray:
-    """The adjusted Rand index of all pairs of partitions, as (K, K).
+    """Return the adjusted Rand index of all pairs of partitions, as (K, K).
 
     Each pair is compared on the rows that both place. It is 1 for equal partitions, 0 on
     average for unrelated ones, and 0 for two that share less than two rows.
@@ -154,11 +154,11 @@ def pairwise_rand(labels: IntArray) -> FloatArray:
 def stability(labels: IntArray) -> tuple[float, float]:
     """Return how much the partitions of resamples agree, and the standard error of that.
 
-    The mean adjusted Rand index over pairs of partitions, each pair compared on the rows that
-    both were shown (Ben-Hur, Elisseeff and Guyon, *A stability based method for discovering
+    It is the mean adjusted Rand index over pairs of partitions, each pair compared on the rows
+    that both have seen (Ben-Hur, Elisseeff and Guyon, *A stability based method for discovering
     structure in clustered data*, 2002). Being corrected for chance, it can be compared between
-    numbers of clusters, which the area under the consensus distribution cannot: that grows with
-    the number by itself. The standard error is over partitions.
+    numbers of clusters; the area under the consensus distribution cannot, since it always grows
+    with the number. The standard error is over partitions.
     """
     index = pairwise_rand(labels)
     n_partitions = len(index)
@@ -167,11 +167,12 @@ def stability(labels: IntArray) -> tuple[float, float]:
 
 
 def most_stable(numbers: list[int], means: list[float], errors: list[float]) -> int:
-    """The largest number of clusters that is as stable as the most stable one.
+    """Return the largest number of clusters that is as stable as the most stable one.
 
-    Groups of clusters that lie far apart are found again as surely as the clusters themselves,
-    so that two or three numbers may share the highest stability; what must not be is a cluster
-    cut in two, which shows at once. As stable is what is within a standard error, or 0.01.
+    Groups of clusters that lie far apart are found again as surely as the clusters themselves, so
+    that two or three numbers may share the highest stability. A cluster that is cut in two,
+    however, is clearly less stable. Stability within a standard error, or within 0.01, counts as
+    equal.
     """
     best = int(np.argmax(means))
     slack = max(errors[best], 0.01)
@@ -184,21 +185,21 @@ def most_stable(numbers: list[int], means: list[float], errors: list[float]) -> 
 
 
 def merge_tree(shares: FloatArray, linkage: str) -> FloatArray:
-    """Merges of rows, those most often together first, as SciPy writes them: (n - 1, 4)."""
+    """Return merges of rows, those most often together first, in SciPy's form: (n - 1, 4)."""
     apart = np.subtract(1.0, shares)
     np.fill_diagonal(apart, 0.0)
     return hierarchy.linkage(squareform(apart, checks=False), linkage)
 
 
 def cut(tree: FloatArray, n_clusters: int) -> IntArray:
-    """The partition of a tree into this many clusters, exactly; ties fall as they were merged."""
+    """Cut a tree into exactly this many clusters; ties are cut as they were merged."""
     return in_order_of_appearance(hierarchy.cut_tree(tree, n_clusters)[:, 0])
 
 
 def lifetimes(tree: FloatArray, numbers: list[int]) -> list[float]:
-    """Over which share of thresholds a tree falls into this many clusters.
+    """Return the share of thresholds at which a tree falls into each number of clusters.
 
-    The number that lives longest is Fred and Jain's choice. It needs no resamples, so that it
+    The number with the largest share is Fred and Jain's choice. It needs no resamples, so that it
     serves partitions that were made elsewhere.
     """
     heights = np.concatenate([[0.0], tree[:, 2]])
@@ -231,7 +232,7 @@ def align(labels: IntArray, reference: IntArray) -> IntArray:
 
 
 def most_central(labels: IntArray, candidates: IntArray) -> int:
-    """The candidate that agrees most with all partitions; the first of equals."""
+    """Return the candidate that agrees most with all partitions; the first of equals."""
     agreement = pairwise_rand(labels)[candidates].mean(axis=1)
     best = np.flatnonzero(agreement >= agreement.max() - 1e-12)[0]
     return int(candidates[best])
@@ -240,10 +241,10 @@ def most_central(labels: IntArray, candidates: IntArray) -> int:
 def vote(labels: IntArray, n_clusters: int) -> IntArray:
     """Align all partitions to one, put each row where most of them put it, and repeat.
 
-    The first reference is the most central partition of ``n_clusters`` clusters, then the
-    outcome of the last vote, until nothing changes. Ties stay with the reference. One partition
-    at least has ``n_clusters`` clusters; in the result a cluster may have lost all its rows, and
-    rows that no partition places are -1.
+    The first reference is the most central partition of ``n_clusters`` clusters, then the outcome
+    of the last vote, until nothing changes. Ties stay with the reference. At least one partition
+    has ``n_clusters`` clusters; in the result a cluster may have lost all its rows, and rows that
+    no partition places are -1.
     """
     candidates = np.flatnonzero(cluster_counts(labels) == n_clusters)
     reference = in_order_of_appearance(labels[:, most_central(labels, candidates)])
@@ -262,7 +263,7 @@ def vote(labels: IntArray, n_clusters: int) -> IntArray:
 
 
 def graph_partition(labels: IntArray, n_clusters: int) -> IntArray:
-    """Cut the graph in which each row is tied to the clusters that it is in.
+    """Cut the graph in which each row is connected to the clusters that it is in.
 
     The hybrid bipartite graph of Fern and Brodley, *Solving cluster ensemble problems by
     bipartite graph partitioning* (2004): rows and clusters are nodes. Its normalized cut is
@@ -281,7 +282,7 @@ def graph_partition(labels: IntArray, n_clusters: int) -> IntArray:
 
 
 def _left_singular(matrix: Any, n_vectors: int) -> FloatArray:
-    """The leading left singular vectors, (n, n_vectors), always the same ones."""
+    """Return the leading left singular vectors, (n, n_vectors), the same ones in every call."""
     n_rows, n_columns = matrix.shape
     n_vectors = min(n_vectors, n_rows, n_columns)
     if n_columns <= _MOST_CLUSTERS_EXACT or n_vectors >= min(n_rows, n_columns):
@@ -302,7 +303,7 @@ def _directions(vectors: FloatArray) -> FloatArray:
 
 
 def _assign(rows: FloatArray) -> IntArray:
-    """Cluster unit vectors by angle, as many clusters as dimensions, without chance.
+    """Cluster unit vectors by angle, into as many clusters as dimensions, without random starts.
 
     It starts from the rows that a pivoted QR decomposition picks as most independent (Damle,
     Minden and Ying, *Simple, direct and efficient multi-way spectral clustering*, 2019), and

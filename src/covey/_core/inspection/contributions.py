@@ -19,17 +19,17 @@ import numpy as np
 from covey._core.arrays import BoolArray, FloatArray, IntArray, in_parts
 from covey._core.random import Purpose, UniformRows
 
-# With so few coalitions of columns that differ from the background, for all of its rows together,
-# all are predicted.
+# If at most this many coalitions of columns differ from the background, for all of its rows
+# together, all are predicted.
 MOST_EXACT = 1 << 10
-# Else orders are drawn in pairs, one and its reverse, until the standard errors are small: below
-# this share of all contributions' sizes together, or until there are so many pairs. Smaller errors
-# of probabilities than a quarter of a hundredth are small, too.
+# Otherwise orders are drawn in pairs, one and its reverse, until the standard errors are below
+# this share of all contributions' sizes together, or until this many pairs are drawn. Errors of
+# probabilities below a quarter of a hundredth are small enough, too.
 SMALL_ERROR, SMALL_SHARE = 0.01, 0.0025
 FEWEST_PAIRS, MOST_PAIRS = 8, 128
-# A row that differs in many hundred columns has fewer pairs: it is predicted about so often.
+# A row that differs in many hundred columns has fewer pairs: it is predicted about this often.
 _MOST_COALITIONS = 1 << 15
-# Coalitions, and numbers of them, that are predicted at once: bounds the memory.
+# How many coalitions, and numbers in them, are predicted at once: this bounds the memory.
 _COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 14, 1 << 21
 _FLAGS_AT_ONCE = 1 << 26
 
@@ -40,7 +40,7 @@ Value = Callable[[IntArray, IntArray, BoolArray], FloatArray]
 
 @dataclass(frozen=True)
 class ShapleyValues:
-    """ShapleyValues (n, D, C), their standard errors, and what they lead from and to."""
+    """Shapley values (n, D, C), their standard errors, the baseline and the predictions."""
 
     values: FloatArray  # (n, D, C)
     standard_error: FloatArray  # (n, D, C), 0 where all coalitions were predicted
@@ -55,10 +55,10 @@ def contributions(
     units: IntArray | None = None,
     looked_at: BoolArray | None = None,
 ) -> ShapleyValues:
-    """Shapley values of ``predict(rows) -> (n, C)`` for rows (n, P) against others (R, P).
+    """Return Shapley values of ``predict(rows) -> (n, C)`` for rows (n, P) against others (R, P).
 
-    ``units`` (P,) are the columns that the numbers are made of; those of one join together.
-    ``looked_at`` (D,) tells which of them the model looks at: others get 0 and cost nothing.
+    ``units`` (P,) are the columns that the numbers are made of; the numbers of one join together.
+    ``looked_at`` (D,) says which of them the model uses: the others get 0 and cost nothing.
     """
     units = np.arange(rows.shape[1]) if units is None else units
     n_units = int(units.max()) + 1 if looked_at is None else len(looked_at)
@@ -73,7 +73,7 @@ def contributions(
 
 
 def same_as_all(rows: FloatArray, background: FloatArray) -> BoolArray:
-    """Where rows (n, P) have the number that all of the background (R, P) have; gaps are equal."""
+    """Return where rows (n, P) equal the one number of the background (R, P); gaps are equal."""
     same: BoolArray = np.ones(rows.shape, dtype=bool)
     for other in background:
         same &= (rows == other) | ((rows != rows) & (other != other))
@@ -81,7 +81,7 @@ def same_as_all(rows: FloatArray, background: FloatArray) -> BoolArray:
 
 
 def differing(same: BoolArray, units: IntArray, n_units: int) -> BoolArray:
-    """In which units (n, D) rows differ from the background, given where numbers (n, P) do."""
+    """Return in which units (n, D) rows differ from the background, by whether numbers do."""
     differs = np.zeros((len(same), n_units), dtype=bool)
     for unit in np.unique(units):
         differs[:, unit] = ~same[:, units == unit].all(axis=1)
@@ -95,11 +95,10 @@ def shapley(
     width: int | None = None,
     small: float = 0.0,
 ) -> ShapleyValues:
-    """Shapley values of rows that differ in some columns (n, D) from the background.
+    """Return Shapley values of rows that differ in some columns (n, D) from the background.
 
-    Standard errors below ``small`` need not be smaller. A row of ``width`` numbers is predicted
-    for each coalition. What is found for a row depends on this row alone: orders are the same for
-    all.
+    Draws end once standard errors are below ``small``. A row of ``width`` numbers is predicted for
+    each coalition. The result for a row depends on this row alone: orders are the same for all.
     """
     n_rows, n_columns = differs.shape
     at_once = max(1, min(_COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE // max(1, width or n_columns)))
@@ -114,7 +113,7 @@ def shapley(
     for size in np.unique(sizes).tolist():
         rows = np.flatnonzero(sizes == size)
         is_exact = n_background << size <= max(MOST_EXACT, n_background)
-        # So many rows at once that their coalitions are predicted together.
+        # As many rows at once as have coalitions that are predicted together.
         fewest = 2 * max(FEWEST_PAIRS, n_background) * max(1, size)
         for part in in_parts(len(rows), at_once // (n_background << size if is_exact else fewest)):
             some = rows[part]
@@ -140,7 +139,7 @@ class _Game:
 
 @cache
 def _coalitions(size: int) -> tuple[Any, Any]:
-    """All coalitions (2^m, m) of this many columns, and their weights (m, 2^m) in the values.
+    """Return all coalitions (2^m, m) of m columns, and their weights (m, 2^m) in the values.
 
     A coalition S of j's fellows counts with |S|! (m - |S| - 1)! / m!, before j joins with a minus.
     """
@@ -156,7 +155,7 @@ def _coalitions(size: int) -> tuple[Any, Any]:
 def _enumerated(
     game: _Game, rows: IntArray, differs: BoolArray, size: int, n_background: int
 ) -> FloatArray:
-    """The values of rows that all differ in this many columns, from all coalitions of these."""
+    """Return the values of rows that all differ in this many columns, from all coalitions."""
     if not size:
         return np.zeros(())
     joined, weights = _coalitions(size)
@@ -187,12 +186,12 @@ def _sampled(
     prediction: FloatArray,
     small: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the same by orders that are drawn, and standard errors.
+    """Return the values from orders that are drawn, and their standard errors.
 
     Along an order each column adds a difference of two predictions, so that the sum over columns
-    is exact for each order, and for their mean. Each background row has equally many orders. Its
-    contributions vary by the orders alone: by that, and not by how background rows differ, the
-    standard errors are estimated; of a single pair each, by how an order and its reverse differ.
+    is exact for each order, and for their mean. Each background row has equally many orders.
+    Standard errors are estimated from the variation over orders alone, not over background rows;
+    if a background row has a single pair, from the difference between an order and its reverse.
     """
     n_background, size = len(ends), int(differs[0].sum())
     shape = (len(rows), n_background, differs.shape[1], ends.shape[1])
@@ -228,7 +227,7 @@ def _sampled(
         draws = min(done, most - done)
         mean = total[left].mean(axis=1) / done
         error = np.sqrt(errors[left]) / n_background
-        # The largest of all classes is what counts.
+        # The largest error of all classes counts.
         enough = np.maximum(small, SMALL_ERROR * np.abs(mean).sum(axis=1).max(axis=1))
         left = left[(error.max(axis=(1, 2)) > enough) & (done < most)]
     return total.mean(axis=1) / count[:, None, None], np.sqrt(errors) / n_background
@@ -243,7 +242,7 @@ def _along(
     ends: FloatArray,
     prediction: FloatArray,
 ) -> FloatArray:
-    """What columns add when they join in each of some orders (k, D), for each row (k, n, D, C).
+    """Return what columns add when they join in some orders (k, D), for each row (k, n, D, C).
 
     All rows differ in the same number of columns. Each order has a background row ``beside`` (k,)
     it, whose prediction is among the ``ends`` (R, C).

@@ -1,4 +1,4 @@
-"""How members differ, on plain NumPy arrays.
+"""Measures of how members differ, on plain NumPy arrays.
 
 Shapes: ``n`` samples, ``K`` members, ``C`` classes. First come sums over samples, which add up
 over blocks of rows; then the measures, each a formula of such sums.
@@ -17,7 +17,7 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray
 # Smaller probabilities count as this one in divergences: a veto costs 28 nats, not infinity.
 LOWEST_PROBABILITY = 1e-12
 
-# What differs less than this is taken for equal; rounding decides nothing.
+# Smaller differences than this count as none; rounding decides nothing.
 _TOLERANCE = 1e-12
 
 
@@ -25,7 +25,7 @@ _TOLERANCE = 1e-12
 
 
 def correctness_pairs(right: BoolArray, weight: FloatArray) -> FloatArray:
-    """The 2x2 tables of all pairs of members, as (3, K, K), from where each is right (n, K).
+    """Return the 2x2 tables of all pairs of members, (3, K, K), from where each is right (n, K).
 
     They hold the weight of the samples on which both are right, only the first, and neither.
     (Only the second: the transpose of the middle one.)
@@ -37,14 +37,14 @@ def correctness_pairs(right: BoolArray, weight: FloatArray) -> FloatArray:
 
 
 def failure_weights(right: BoolArray, weight: FloatArray) -> FloatArray:
-    """The weight of the samples on which 0, 1, ..., K members fail, as (K + 1,)."""
+    """Return the weight of the samples on which 0, 1, ..., K members fail, as (K + 1,)."""
     n_members = right.shape[1]
     n_failures = n_members - right.sum(axis=1)
     return np.bincount(n_failures, weight, minlength=n_members + 1).astype(np.float64)
 
 
 def same_label_weights(labels: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
-    """The weight of the samples to which two members give the same label, as (K, K)."""
+    """Return the weight of the samples to which two members give the same label, as (K, K)."""
     root = np.sqrt(weight)
     columns = np.ascontiguousarray(labels.T)
     same = np.zeros((len(columns), len(columns)))
@@ -55,7 +55,7 @@ def same_label_weights(labels: IntArray, weight: FloatArray, n_classes: int) -> 
 
 
 def label_weights(labels: IntArray, weight: FloatArray, n_classes: int) -> FloatArray:
-    """The weight of the samples to which each member gives each label, as (K, C)."""
+    """Return the weight of the samples to which each member gives each label, as (K, C)."""
     n_members = labels.shape[1]
     bins = (labels + n_classes * np.arange(n_members)).ravel()
     mass = np.bincount(bins, np.repeat(weight, n_members), minlength=n_members * n_classes)
@@ -65,13 +65,13 @@ def label_weights(labels: IntArray, weight: FloatArray, n_classes: int) -> Float
 def posterior_products(
     probabilities: FloatArray, weight: FloatArray, center: float = 0.0
 ) -> FloatArray:
-    """``sum_n w_n sum_c (p_jc - center) (p_kc - center)``, as (K, K)."""
+    """Return ``sum_n w_n sum_c (p_jc - center) (p_kc - center)``, as (K, K)."""
     rows = _member_rows((probabilities - center) * np.sqrt(weight)[:, None, None])
     return rows @ rows.T
 
 
 def posterior_log_products(probabilities: FloatArray, weight: FloatArray) -> FloatArray:
-    """``sum_n w_n sum_c p_jc log p_kc``, as (K, K).
+    """Return ``sum_n w_n sum_c p_jc log p_kc``, as (K, K).
 
     Probabilities below `LOWEST_PROBABILITY` count as that.
     """
@@ -81,7 +81,7 @@ def posterior_log_products(probabilities: FloatArray, weight: FloatArray) -> Flo
 
 
 def _member_rows(values: FloatArray) -> FloatArray:
-    """Values of shape (n, K, C) with each member's predictions in one row, as (K, n * C)."""
+    """Return values (n, K, C) with each member's predictions in one row, as (K, n * C)."""
     return values.transpose(1, 0, 2).reshape(values.shape[1], -1)
 
 
@@ -89,18 +89,18 @@ def _member_rows(values: FloatArray) -> FloatArray:
 
 
 def mean_of_pairs(matrix: FloatArray) -> float:
-    """The mean over all pairs of two different members."""
+    """Return the mean over all pairs of two different members."""
     return float(matrix[np.triu_indices(len(matrix), 1)].mean())
 
 
 def q_statistic(pairs: FloatArray) -> FloatArray:
-    """Yule's Q, ``(ad - bc) / (ad + bc)``."""
+    """Return Yule's Q, ``(ad - bc) / (ad + bc)``."""
     a, b, c, d = _tables(pairs)
     return _ratio_of_tables(a * d - b * c, a * d + b * c, pairs)
 
 
 def correctness_correlation(pairs: FloatArray) -> FloatArray:
-    """The correlation of being right: ``(ad - bc) / sqrt((a+b)(c+d)(a+c)(b+d))``."""
+    """Return the correlation of being right: ``(ad - bc) / sqrt((a+b)(c+d)(a+c)(b+d))``."""
     a, b, c, d = _tables(pairs)
     # Roots first, since a product of four small numbers may vanish; and in pairs that swap with
     # the members, so that the matrix is symmetric.
@@ -109,25 +109,25 @@ def correctness_correlation(pairs: FloatArray) -> FloatArray:
 
 
 def disagreement(pairs: FloatArray) -> FloatArray:
-    """The share of samples on which just one of two is right."""
+    """Return the share of samples on which just one of two is right."""
     _, b, c, _ = _tables(pairs)
     return b + c
 
 
 def double_fault(pairs: FloatArray) -> FloatArray:
-    """The share of samples on which both are wrong."""
+    """Return the share of samples on which both are wrong."""
     return _tables(pairs)[3]
 
 
 def _tables(pairs: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Shares of both right, only the first, only the second, and neither."""
+    """Return the shares of both right, only the first, only the second, and neither."""
     total = pairs[0, 0, 0] + pairs[2, 0, 0]
     a, b, d = pairs / total
     return a, b, b.T, d
 
 
 def _ratio_of_tables(above: FloatArray, below: FloatArray, pairs: FloatArray) -> FloatArray:
-    """The ratio; where it is 0/0, 1 for two that agree throughout, -1 for two that never do."""
+    """Return the ratio; for 0/0, 1 for two that always agree, -1 for two that never do."""
     both, first, neither = pairs
     agree = (first + first.T == 0).astype(np.float64)
     differ = (both + neither == 0).astype(np.float64)
@@ -135,9 +135,9 @@ def _ratio_of_tables(above: FloatArray, below: FloatArray, pairs: FloatArray) ->
 
 
 def label_kappa(same: FloatArray, labels: FloatArray) -> FloatArray:
-    """Cohen's kappa of two members' labels, their agreement beyond that of chance.
+    """Return Cohen's kappa of two members' labels, their agreement beyond chance.
 
-    From `same_label_weights` (K, K) and `label_weights` (K, C).
+    It is computed from `same_label_weights` (K, K) and `label_weights` (K, C).
     """
     share = labels / labels.sum(axis=1, keepdims=True)
     # Chance of a difference, not of agreement: what is nearly zero is then exact.
@@ -150,7 +150,7 @@ def label_kappa(same: FloatArray, labels: FloatArray) -> FloatArray:
 
 
 def symmetric_divergence(log_products: FloatArray) -> FloatArray:
-    """Half of KL(p_j || p_k) + KL(p_k || p_j), from mean `posterior_log_products`."""
+    """Return half of KL(p_j || p_k) + KL(p_k || p_j), from mean `posterior_log_products`."""
     own = log_products.diagonal()
     divergence = (own[:, None] + own - log_products - log_products.T) / 2.0
     np.fill_diagonal(divergence, 0.0)
@@ -158,9 +158,10 @@ def symmetric_divergence(log_products: FloatArray) -> FloatArray:
 
 
 def posterior_correlation(centered: FloatArray) -> FloatArray:
-    """The correlation of posteriors, from mean `posterior_products` about 1 / C.
+    """Return the correlation of posteriors, from mean `posterior_products` about 1 / C.
 
-    A member whose posteriors are all even has none; it counts as 0, or as 1 with its like.
+    A member whose posteriors are all even has none; it counts as 0, or as 1 with another such
+    member.
     """
     spread = np.sqrt(centered.diagonal())
     even = spread <= _TOLERANCE
@@ -177,7 +178,7 @@ def posterior_correlation(centered: FloatArray) -> FloatArray:
 
 
 def interrater_kappa(failures: FloatArray) -> float:
-    """Kuncheva and Whitaker's kappa of being right; 1 if all are right, or all are wrong."""
+    """Return Kuncheva and Whitaker's kappa of being right; 1 if all are right, or all wrong."""
     n_members, fails = _n_members(failures)
     wrong = float(failures @ fails) / n_members
     right = float(failures @ (n_members - fails)) / n_members
@@ -188,20 +189,20 @@ def interrater_kappa(failures: FloatArray) -> float:
 
 
 def entropy(failures: FloatArray) -> float:
-    """The entropy measure E: 1 where every sample splits the members in halves."""
+    """Return the entropy measure E: 1 where every sample splits the members in halves."""
     n_members, fails = _n_members(failures)
     minority = np.minimum(fails, n_members - fails)
     return float(failures @ minority) / (n_members // 2)
 
 
 def kohavi_wolpert_variance(failures: FloatArray) -> float:
-    """The variance of being right over members, averaged over samples."""
+    """Return the variance of being right over members, averaged over samples."""
     n_members, fails = _n_members(failures)
     return float(failures @ (fails * (n_members - fails))) / n_members**2
 
 
 def generalized_diversity(failures: FloatArray) -> float:
-    """``1 - p(2) / p(1)``: how often a second member mends a first one's failure.
+    """Return ``1 - p(2) / p(1)``, how often a second member makes up for the first one's failure.
 
     ``p(1)`` is the chance that a member drawn at random fails, ``p(2)`` that two do. It is 0
     if no member ever fails.
@@ -213,7 +214,7 @@ def generalized_diversity(failures: FloatArray) -> float:
 
 
 def coincident_failure_diversity(failures: FloatArray) -> float:
-    """1 where failures are of one member alone, 0 where all fail together or none ever does."""
+    """Return 1 where members fail one at a time, 0 where all fail together or none ever does."""
     n_members, fails = _n_members(failures)
     any_fails = float(failures[1:].sum())
     if any_fails <= 0:

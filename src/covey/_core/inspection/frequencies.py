@@ -1,4 +1,4 @@
-"""Which features members keep more often than chance would, on plain NumPy arrays.
+"""Tests of which features members keep more often than chance would, on plain NumPy arrays.
 
 Shapes: ``K`` members are grown on each of ``R`` resamples of ``n`` rows with ``D`` features. A
 *shadow* is a column whose rows were shuffled, which only chance can keep in a subset.
@@ -14,7 +14,7 @@ from scipy import sparse, stats
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.random import Purpose, UniformRows
 
-# Shadows beyond so many add cost and no knowledge of what chance can do.
+# More shadows than this add cost and no knowledge of chance.
 _MOST_SHADOWS = 30
 # The halves of a regression hold as many rows of each tenth of y.
 _N_STRATA = 10
@@ -26,7 +26,7 @@ _N_STRATA = 10
 def columns_and_shadows(
     X: Any, seed: int, feature_of: IntArray, n_features: int
 ) -> tuple[Any, IntArray]:
-    """Features and their shadows as columns: (P + S, n) if dense, a CSC matrix (n, P + S) if not.
+    """Return features and their shadows as columns: (P + S, n) if dense, or a CSC (n, P + S).
 
     ``X`` of shape (n, P) is dense or sparse, and ``feature_of`` (P,) the feature that each of its
     columns is made of, of ``n_features``: a shadow has them all, with the same rows. The second
@@ -48,20 +48,20 @@ def columns_and_shadows(
 
 
 def first_columns(feature_of: IntArray, usable: BoolArray) -> tuple[IntArray, IntArray]:
-    """The features that have usable columns, and the position of the first one of each."""
+    """Return the features that have usable columns, and the position of each one's first."""
     places = np.flatnonzero(usable)
     features, first = np.unique(feature_of[places], return_index=True)
     return features, places[first]
 
 
 def strata_of_values(y: FloatArray) -> IntArray:
-    """The tenth of the sorted values that each value is in, (n,); equal values share one."""
+    """Return the tenth of the sorted values that each value is in, (n,); equal ones share one."""
     cuts = np.quantile(y, np.arange(1, _N_STRATA) / _N_STRATA)
     return np.searchsorted(cuts, y, side="left").astype(np.intp)
 
 
 def halves(strata: IntArray, weight: FloatArray, n_resamples: int, seed: int) -> FloatArray:
-    """Weights (R, n) of resamples: of every stratum one half, in the next resample the other."""
+    """Return weights (R, n) of resamples: half of every stratum, in the next the other half."""
     weights = np.zeros((n_resamples, len(strata)))
     for run in range(n_resamples):
         draws = UniformRows(seed, Purpose.FOLD, run // 2, 0, 1).read(0, len(strata))[:, 0]
@@ -78,7 +78,7 @@ def halves(strata: IntArray, weight: FloatArray, n_resamples: int, seed: int) ->
 
 
 def frequency_intervals(by_resample: FloatArray) -> FloatArray:
-    """95 % intervals (D, 2) of the mean of frequencies (R, D), by Student's t over resamples."""
+    """Return 95 % intervals (D, 2) of the mean of frequencies (R, D), by Student's t."""
     n_resamples = len(by_resample)
     mean = by_resample.mean(axis=0)
     error = by_resample.std(axis=0, ddof=1) / np.sqrt(n_resamples)
@@ -89,8 +89,8 @@ def frequency_intervals(by_resample: FloatArray) -> FloatArray:
 def null_probabilities(frequency: FloatArray, shadows: FloatArray, grain: float) -> FloatArray:
     """Return how probable it is that chance keeps a feature as often, (D,); NaN below 2 shadows.
 
-    The frequencies of the shadows (S,) show what chance does: that of one more shadow is a
-    Student t about their mean, whose spread is taken to be ``grain`` at least.
+    The frequencies of the shadows (S,) show what chance does: that of one more shadow is a Student
+    t about their mean, whose spread is assumed to be ``grain`` at least.
     """
     if len(shadows) < 2:
         return np.full(len(frequency), np.nan)
@@ -108,7 +108,7 @@ def number_rejected(probabilities: FloatArray, level: float) -> int:
 
 
 def threshold_below(falling: FloatArray, wanted: int) -> float:
-    """A threshold that just the first ``wanted`` of falling values exceed, as in eq. (13)."""
+    """Return a threshold that only the first ``wanted`` of falling values exceed, as eq. (13)."""
     if wanted == len(falling):
         return 0.0
     if wanted == 0:
@@ -119,8 +119,8 @@ def threshold_below(falling: FloatArray, wanted: int) -> float:
 def stability(by_resample: FloatArray, sizes: FloatArray, wanted: int) -> float:
     """Return how much resamples agree on the ``wanted`` features they keep most often.
 
-    1 if wholly, 0 as much as chance would (Nogueira, Sechidis and Brown, 2018); NaN if none or
-    all are wanted. ``sizes`` (D,) of coefficients decide between equal frequencies.
+    It is 1 if wholly, 0 as much as chance would (Nogueira, Sechidis and Brown, 2018); NaN if none
+    or all are wanted. ``sizes`` (D,) of coefficients decide between equal frequencies.
     """
     n_resamples, n_features = by_resample.shape
     if not 0 < wanted < n_features:

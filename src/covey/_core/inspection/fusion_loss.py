@@ -1,4 +1,4 @@
-"""Losses of fused members, of the members alone, and without what depends on the row."""
+"""Losses of fused members, of the members alone, and without all that depends on the row."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ _LEAST = float(np.finfo(np.float64).eps)
 
 
 def possible_probabilities(values: FloatArray) -> FloatArray:
-    """Probabilities (n, K, C) that rule nothing out; they sum to one."""
+    """Return probabilities (n, K, C) that rule nothing out; they sum to one."""
     values = np.maximum(values, _LEAST)
     return values / values.sum(axis=2, keepdims=True)
 
 
 def log_losses(values: FloatArray, codes: IntArray) -> FloatArray:
-    """The log-losses (n, ...) of probabilities (n, ..., C)."""
+    """Return the log-losses (n, ...) of probabilities (n, ..., C)."""
     rows = np.arange(len(codes))
     return -np.log(np.maximum(values[rows, ..., codes], _LEAST))
 
 
-# -- losses without what depends on the row -------------------------------------------------------
+# -- losses without all that depends on the row
+# ----------------------------------------------------
 
 
 def cross_entropy(truth: FloatArray, fused: FloatArray, weight: FloatArray) -> float:
-    """The weighted mean of ``-sum_c truth_c log(fused_c)``, of probabilities (n, C).
+    """Return the weighted mean of ``-sum_c truth_c log(fused_c)``, of probabilities (n, C).
 
     Where ``truth`` are ones and zeros this is the log-loss.
     """
@@ -40,12 +41,12 @@ def _cross_entropies(truth: FloatArray, fused: FloatArray) -> FloatArray:
 
 
 def squared_error(truth: FloatArray, fused: FloatArray, weight: FloatArray) -> float:
-    """The weighted mean of squared errors, of numbers (n,)."""
+    """Return the weighted mean of squared errors, of numbers (n,)."""
     return float(np.average((truth - fused) ** 2, weights=weight))
 
 
 def divergences(fused: FloatArray, other: FloatArray) -> FloatArray:
-    """The Kullback-Leibler divergence of each row of ``other`` from ``fused``, both (n, C)."""
+    """Return the Kullback-Leibler divergence of each row of ``other`` from ``fused``, (n, C)."""
     return _cross_entropies(fused, other) - _cross_entropies(fused, fused)
 
 
@@ -55,16 +56,16 @@ def gate_shares(
     """Return how much of each prediction is the gate's, (n,), from 0 to 1.
 
     The arguments (n,) say how far a prediction moves without what the gate, or the members, know
-    of the row; ``unit`` is what counts as far. 0 where the gate moves nothing.
+    of the row; ``unit`` is the distance that counts as far. 0 where the gate moves nothing.
     """
-    # What rounding can move is nothing.
+    # Distances within rounding count as none.
     gate = np.where(without_gate > 1e-12 * unit, without_gate, 0.0)
     both = gate + np.maximum(without_members, 0.0)
     return np.divide(gate, both, out=np.zeros_like(gate), where=gate > 0)
 
 
 def share_lost(loss: float, without: float, without_all: float) -> float:
-    """Which share of a fall of the loss, from ``without_all`` to ``loss``, is lost at ``without``.
+    """Return the share of the loss's fall from ``without_all`` to ``loss`` lost at ``without``.
 
     NaN where the loss does not fall.
     """

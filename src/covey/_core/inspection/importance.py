@@ -1,11 +1,11 @@
-"""The rise of the loss when a column is not known: permutation within what others allow.
+"""The rise of the loss when a column is not known, by permutation among similar rows.
 
 A unit is one column of the user's table, and one or several columns of numbers are made of it. A
-row keeps all others and takes those of the unit from a few other rows, which are alike in the
-rest. The mean of what a model then predicts is what it can know without the unit: where its
+row keeps all others and takes those of the unit from a few other rows that are similar in the
+rest. The mean of the model's predictions then is what it can know without the unit: where its
 probabilities, or numbers, are right, no other prediction without the unit is better. So the loss
-rises by as much as it does when the model is fitted again without the unit, and a unit that
-others can stand in for is worth little by itself. Such units are also measured together.
+rises by as much as it does when the model is fitted again without the unit, and a unit that others
+can replace is worth little by itself. Such units are also measured together.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.gating.gate import Groups
 from covey._core.random import Purpose, UniformRows
 
-# From how many rows that are alike each row takes the values of a unit.
+# From how many similar rows each row takes the values of a unit.
 N_DRAWS = 4
-# The least penalty of the regressions that say which rows are alike.
+# The least penalty of the regressions that say which rows are similar.
 _RIDGE = 0.01
-# Predictions of units are equal up to so many digits.
+# Predictions of units that agree to this many digits are equal.
 _DIGITS = 9
-# Two units may stand in for each other if one of them explains so much of the other, and if none
-# of a group is worth so much of the whole group by itself.
+# Two units may replace each other if one of them explains this share of the other, and if none of
+# a group is worth this share of the whole group by itself.
 _ALIKE, _MOST_ALONE = 0.8, 0.5
-# How many standard errors what a group is worth must be above zero.
+# How many standard errors the worth of a group must be above zero.
 _SURE = 2.0
-# No probability of a true class counts as less.
+# A probability of a true class below this counts as this.
 _FLOOR = 1e-12
 
 
 class Answers(Protocol):
-    """What a model predicts of rows that it was not fitted on, (n, C); C is 1 for numbers."""
+    """A model's predictions of rows that it was not fitted on, (n, C); C is 1 for numbers."""
 
     @property
     def rows(self) -> IntArray:
         """The positions of these rows, (n,)."""
 
     def known(self) -> FloatArray:
-        """Return what it predicts of the rows as they are."""
+        """Return the predictions of the rows as they are."""
 
     def without(self, units: IntArray, donors: IntArray) -> FloatArray:
-        """The mean of what it predicts with the units of each of the donors (m, n) instead."""
+        """Return mean predictions with the units of each of the donors (m, n) instead."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class PlainAnswers:
     rows: IntArray
 
     def known(self) -> FloatArray:
-        """See `Answers`."""
+        """Return the predictions of the rows as they are."""
         nothing = np.zeros(0, dtype=np.int64)
         return self._of(self.replaced(self.rows, nothing, self.rows))
 
     def without(self, units: IntArray, donors: IntArray) -> FloatArray:
-        """See `Answers`."""
+        """Return mean predictions with the units of each of the donors (m, n) instead."""
         rows = np.tile(self.rows, len(donors))
         predicted = self._of(self.replaced(rows, units, donors.ravel()))
         return predicted.reshape(*donors.shape, -1).mean(axis=0)
@@ -77,7 +77,7 @@ class PlainAnswers:
 def replaced_in(
     numbers: FloatArray, unit: IntArray
 ) -> Callable[[IntArray, IntArray, IntArray], FloatArray]:
-    """The rows of an array (n, P), whose columns are of units (P,), for `PlainAnswers`."""
+    """Return the rows of an array (n, P) with columns of units (P,) from others."""
 
     def replaced(rows: IntArray, units: IntArray, donors: IntArray) -> FloatArray:
         table = numbers[rows]
@@ -89,7 +89,7 @@ def replaced_in(
 
 
 class GatedAnswers:
-    """Answers of gated groups of linear members: only columns that a unit is in are new.
+    """Answers of gated groups of linear members: only columns of a changed unit are computed.
 
     ``numbers`` (n_rows, D) are the features of all rows and ``unit`` (D,) their units; members
     have coefficients (K, C, P) and intercepts (K, C) on the basis of the gates.
@@ -127,11 +127,11 @@ class GatedAnswers:
         self._logits = self._coef @ self._columns[:, rows] + biases[:, None]
 
     def known(self) -> FloatArray:
-        """See `Answers`."""
+        """Return the predictions of the rows as they are."""
         return self._fused(self._logits.copy()).T
 
     def without(self, units: IntArray, donors: IntArray) -> FloatArray:
-        """See `Answers`."""
+        """Return mean predictions with the units of each of the donors (m, n) instead."""
         changed = _among(self._unit, units)
         paired = self._partner >= 0
         moved = np.flatnonzero(changed[self._feature] | (changed[self._partner] & paired))
@@ -158,20 +158,20 @@ class GatedAnswers:
 
 
 def _among(unit: IntArray, units: IntArray) -> BoolArray:
-    """Return which columns are made of some units."""
+    """Return which columns are made of these units."""
     chosen = np.zeros(max(unit.max(initial=0), units.max(initial=0)) + 1, dtype=bool)
     chosen[units] = True
     return chosen[unit]
 
 
 class AlikeRows:
-    """Finds rows that are alike in all units but some.
+    """A search for rows that are similar in all units but some.
 
     The columns (n, P) are ranked and standardized to Z. Those of some units U are predicted from
     all others by ridge regression: with Omega the inverse of their penalized correlations, the
-    residuals are ``Z Omega[:, U] Omega[U, U]^-1``. Rows that stand next to each other in the
-    order of what is predicted (of several columns, of its first principal component) are alike:
-    what they have in U is what the others allow.
+    residuals are ``Z Omega[:, U] Omega[U, U]^-1``. Rows that stand next to each other in the order
+    of the prediction (of several columns, of its first principal component) are similar: their
+    values of U are values that the other units allow.
     """
 
     def __init__(self, numbers: FloatArray, unit: IntArray, seed: int) -> None:
@@ -181,7 +181,7 @@ class AlikeRows:
         scale = ranks.std(axis=0)
         self._ranks = ranks / np.where(scale > 0, scale, 1.0)
         self._unit = unit
-        # By these, rows that are equally alike are ordered.
+        # These order rows that are equally similar.
         self._draws = UniformRows(seed, Purpose.EXPLAIN, 1, 0, 1).read(0, n_rows)[:, 0]
         self._correlation = self._ranks.T @ self._ranks / n_rows
         self._penalty = max(_RIDGE, n_columns / n_rows)
@@ -189,7 +189,7 @@ class AlikeRows:
         self._pushed = self._ranks @ self._inverse
 
     def donors(self, units: IntArray) -> IntArray:
-        """The rows (m, n) that each row may take the columns of these units from."""
+        """Return the rows (m, n) from which each row may take the columns of these units."""
         n_rows = len(self._ranks)
         order = np.lexsort((self._draws, self._expected(units)))
         n_draws = min(N_DRAWS, n_rows - 1)
@@ -212,7 +212,7 @@ class AlikeRows:
         return np.round(expected[:, 0], _DIGITS)
 
     def twins(self, units: Sequence[int]) -> list[list[int]]:
-        """The units of which one explains most of another, in groups."""
+        """Return groups of units of which one explains most of another."""
         columns = {one: np.flatnonzero(self._unit == one) for one in units}
         group = {one: [one] for one in units}
         closest = np.abs(self._correlation) >= _ALIKE / 2
@@ -228,7 +228,7 @@ class AlikeRows:
         return [list(members) for members in sorted(found)]
 
     def _explained(self, one: IntArray, other: IntArray) -> float:
-        """The share of the variance of some columns that others explain."""
+        """Return the share of the variance of some columns that others explain."""
         across = self._correlation[np.ix_(one, other)]
         within = self._correlation[np.ix_(other, other)] + _RIDGE * np.eye(len(other))
         total = np.trace(self._correlation[np.ix_(one, one)])
@@ -237,11 +237,11 @@ class AlikeRows:
 
 @dataclass(frozen=True)
 class Rises:
-    """What is lost, row by row, without each of D units."""
+    """The rise of the loss, row by row, without each of D units."""
 
     loss: FloatArray  # (D, n), the rise of the loss
-    points: FloatArray  # (D, n), the fall of being right; of numbers the rise of the loss
-    together: list[list[int]]  # units that stand in for each other
+    points: FloatArray  # (D, n), the fall of being right; for numbers the rise of the loss
+    together: list[list[int]]  # units that may replace each other
 
 
 def rises(
@@ -252,12 +252,12 @@ def rises(
     truth: FloatArray | IntArray,
     spread: float | None,
 ) -> Rises:
-    """Measure the units that are in use, and those together that are twins.
+    """Measure the units that are in use, and those together that may replace each other.
 
-    ``truth`` (n,) are the codes of classes or, with the variance ``spread``, numbers. The
-    loss of numbers is the squared error as a share of it. What units that stand in for each other
-    are worth together, beyond what each is worth by itself, is theirs in equal parts (of two that
-    is their Shapley value).
+    ``truth`` (n,) are the codes of classes or, with the variance ``spread``, numbers. The loss of
+    numbers is the squared error as a share of it. The worth of units together that may replace
+    each other, beyond the worth of each by itself, is divided among them in equal parts (for two,
+    this is their Shapley value).
     """
     n_rows = len(truth)
     count = np.zeros(n_rows)
@@ -291,7 +291,7 @@ def rises(
 def _judged(
     predicted: FloatArray, truth: FloatArray | IntArray, spread: float | None
 ) -> FloatArray:
-    """The loss of each row and how far it is from being right, (2, n)."""
+    """Return the loss of each row and how far it is from being right, (2, n)."""
     if spread is not None:
         loss = (truth - predicted[:, 0]) ** 2 / spread
         return np.stack([loss, loss])

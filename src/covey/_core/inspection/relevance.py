@@ -1,19 +1,19 @@
-"""Tests of which units carry something about a target, on plain NumPy arrays.
+"""Tests of which units are related to a target, on plain NumPy arrays.
 
 The null hypothesis of a unit is that it carries nothing: the target does not depend on it,
-whichever of the other units are known, or none. What is correlated with a relevant unit carries
-something, so it is no false discovery. Tests of four kinds look for what speaks against that, and
-each sees where another one is blind:
+whichever of the other units are known, or none. A unit that is correlated with a relevant one
+carries something, so it is no false discovery. There are four kinds of tests, each of which
+detects what another one misses:
 
 marginal      the unit alone, straight (a column each) and bent (three)
 all at once   its straight columns beyond those of all others, where there are rows enough
 given found   all of its columns beyond an additive model of the units that were found before
 pairs         its product with another unit, beyond that additive model
 
-Columns are made of ranks: no single row decides, and the unit of a feature changes nothing. A
-*unit* is a feature, or several columns that belong together. Shapes: ``n`` rows, ``P`` columns of
-all units, ``q`` of a target. Columns are centred, multiplied by the square root of their rows'
-share of the weight, and of length one.
+Columns are made of ranks: no single row decides, and the unit of measurement of a feature changes
+nothing. A *unit* is a feature, or several columns that belong together. Shapes: ``n`` rows, ``P``
+columns of all units, ``q`` of a target. Columns are centred, multiplied by the square root of
+their rows' share of the weight, and of length one.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from covey._core.limits import TINY
 
 NumberArray = npt.NDArray[np.number[Any]]
 
-# Columns of a model that units are tested against: at most this share of the rows, or so many.
+# Columns of a model that units are tested against: at most this share of the rows, or this many.
 _MOST_SHARE, _MOST_COLUMNS = 0.2, 500
-# What is left of a column beyond others is tested if it is at least this share of its square: the
-# small difference of two columns that are nearly the same has few rows that decide.
+# The rest of a column beyond others is tested if it is at least this share of its square: few rows
+# decide the small difference of two columns that are nearly equal.
 _LEAST_LEFT = 0.02
-# Products are made of the best units, so many that they take at most so many multiplications.
+# Products are made of the best units, as long as they take at most this many multiplications.
 _MOST_PRODUCTS = 4e9
 _FEWEST_ROWS = 20
-# The product with a unit whose ranks are so much alike is the unit squared.
+# The product with a unit whose ranks are this similar counts as the unit squared.
 _ALIKE = 0.9
-# Pairs that are told, at most.
+# How many pairs are returned at most.
 _MOST_PAIRS = 10
 # How often units are tested given those found before.
 _N_ROUNDS = 2
 # Tails below this are computed by their leading term.
 _TINY = 1e-290
-# A test that sees nothing counts as if its p-value were this: that is no evidence against others.
+# A test without a result counts as if its p-value were this: it is no evidence against others.
 _NOTHING = 0.9
 
 
@@ -61,7 +61,10 @@ class Evidence:
 
 
 def marginal_log_p(units: UnitColumns, target: FloatArray, n_rows: float) -> FloatArray:
-    """Log p-values (2, U) of units alone: of their straight columns, and of all."""
+    """Return log p-values (2, U) of units alone: of their straight columns, and of all.
+
+    Straight columns rise with their features.
+    """
     squares = np.sum((units.columns.T @ target) ** 2, axis=1)
     found = []
     for used in (units.straight, np.ones(len(units.unit), dtype=bool)):
@@ -74,7 +77,7 @@ def marginal_log_p(units: UnitColumns, target: FloatArray, n_rows: float) -> Flo
 def evidence(
     units: UnitColumns, target: FloatArray, marginal: FloatArray, n_rows: float, level: float
 ) -> Evidence:
-    """What speaks for each unit; ``marginal`` (2, U) is known for all, also for those not here."""
+    """Return the evidence for each unit, given log p-values ``marginal`` (2, U) of all units."""
     fixed = [*marginal]
     straight = np.flatnonzero(units.straight)
     if len(straight) <= min(_MOST_SHARE * n_rows, _MOST_COLUMNS):
@@ -99,7 +102,7 @@ def evidence(
 def pillai_log_p(
     trace: NumberArray, n_columns: NumberArray, n_targets: int, n_left: NumberArray | float
 ) -> FloatArray:
-    """The log p-values of Pillai's traces of this many columns and targets; 0 where no test is.
+    """Return log p-values of Pillai's traces of this many columns and targets; 0 without a test.
 
     ``n_left`` are the rows less one for the constant and one for each column of the model.
     """
@@ -113,7 +116,7 @@ def pillai_log_p(
 
 
 def _log_beta_tail(share: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-    """The log probability that a Beta(a, b) variable is above ``share``, however small it is."""
+    """Return the log probability that a Beta(a, b) variable is above ``share``, however small."""
     with np.errstate(all="ignore"):
         tail = special.betainc(b, a, 1.0 - share)
         leading = b * np.log(np.maximum(1.0 - share, TINY)) + (a - 1) * np.log(share)
@@ -123,13 +126,13 @@ def _log_beta_tail(share: FloatArray, a: FloatArray, b: FloatArray) -> FloatArra
 
 
 def combined_log_p(log_p: FloatArray) -> FloatArray:
-    """One log p-value (U,) of several tests (T, U), by the mean of Cauchy variables.
+    """Return one log p-value (U,) of several tests (T, U), by the mean of Cauchy variables.
 
     Liu and Xie (2020).
     """
     p = np.clip(np.exp(log_p), 1e-15, _NOTHING)
     usual = np.log(0.5 - np.arctan(np.tan((0.5 - p) * np.pi).mean(axis=0)) / np.pi)
-    # Of small p-values that is the harmonic mean.
+    # For small p-values, this is the harmonic mean.
     small = np.log(len(log_p)) - special.logsumexp(-log_p, axis=0)
     found: FloatArray = np.where(log_p.min(axis=0) < np.log(1e-12), small, usual)
     return np.minimum(found, 0.0)
@@ -139,7 +142,7 @@ def combined_log_p(log_p: FloatArray) -> FloatArray:
 
 
 def _significant(units: UnitColumns, log_p: FloatArray, level: float, n_rows: float) -> IntArray:
-    """The units that are significant, best first, as many as a model of these rows bears."""
+    """Return the significant units, best first, as many as a model of these rows may have."""
     order = np.argsort(log_p, kind="stable")[: number_rejected(np.exp(log_p), level)]
     width = np.bincount(units.unit, minlength=units.n_units)[order]
     most = min(_MOST_SHARE * n_rows, _MOST_COLUMNS)
@@ -147,7 +150,7 @@ def _significant(units: UnitColumns, log_p: FloatArray, level: float, n_rows: fl
 
 
 def _blocks(units: UnitColumns, inside: IntArray, target: FloatArray, n_rows: float) -> FloatArray:
-    """Log p-values (U,) of each unit among these columns beyond the other ones; 0 for others."""
+    """Return log p-values (U,) of units among these columns beyond the others; 0 for others."""
     columns = units.columns[:, inside]
     sums = columns.T @ columns, columns.T @ target, target.T @ target
     named = np.unique(units.unit[inside])
@@ -166,12 +169,12 @@ def block_traces(
     ridge: float = 1e-8,
     least_left: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """Pillai's trace and the number of columns of each block (B,) beyond all other columns.
+    """Return Pillai's trace and the number of columns of each block (B,) beyond all others.
 
     ``gram`` (P, P), ``moments`` (P, q) and ``squares`` (q, q) are the products of columns and
-    target; ``blocks`` are masks (P,). With the ridge, what is there twice is worth nothing beyond
-    itself. What is left of a block beyond others counts along axes on which it is at least so much
-    of what it was.
+    target; ``blocks`` are masks (P,). Because of the ridge, a repeated column is worth nothing
+    beyond its copy. The rest of a block beyond others counts along axes on which it is at least
+    this share of the whole.
     """
     trace, width = np.zeros(len(blocks)), np.zeros(len(blocks))
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
@@ -179,7 +182,7 @@ def block_traces(
     error = squares - moments.T @ coef + 1e-12 * np.eye(len(squares))
     for number, block in enumerate(blocks):
         own = np.flatnonzero(block)
-        # The inverse of what is left of the block's columns, along their own axes.
+        # The inverse of the rest of the block's columns, along their own axes.
         inverted, axes = np.linalg.eigh(inverse[np.ix_(own, own)])
         there = inverted * least_left < 1.0
         along = axes[:, there].T @ coef[own] / np.sqrt(inverted[there])[:, None]
@@ -192,9 +195,9 @@ def block_traces(
 def _beyond(
     units: UnitColumns, inside: IntArray, basis: FloatArray, left: FloatArray, n_rows: float
 ) -> FloatArray:
-    """Log p-values (U,) of units beyond a model of others' columns; 0 for those of the model.
+    """Return log p-values (U,) of units beyond a model of others; 0 for those of the model.
 
-    ``basis`` spans the columns of the model, and ``left`` what it leaves of the target.
+    ``basis`` spans the columns of the model, and ``left`` is the rest of the target.
     """
     trace, width = np.zeros(units.n_units), np.zeros(units.n_units)
     known, moments = basis.T @ units.columns, units.columns.T @ left
@@ -205,7 +208,7 @@ def _beyond(
         same = counts == n_columns
         own = outside[starts[same][:, None] + np.arange(n_columns)]
         shadow = known[:, own].transpose(1, 2, 0)
-        # The squared lengths of what is left of each unit's columns along their own axes.
+        # The squared lengths of the rest of each unit's columns along their own axes.
         lengths, axes = np.linalg.eigh(np.eye(n_columns) - shadow @ shadow.transpose(0, 2, 1))
         there = lengths > _LEAST_LEFT
         along = np.sum((axes.transpose(0, 2, 1) @ moments[own]) ** 2, axis=2)
@@ -219,7 +222,7 @@ def _beyond(
 def _products(
     units: UnitColumns, left: FloatArray, n_rows: float, log_p: FloatArray, level: float
 ) -> tuple[FloatArray, list[tuple[int, int]]]:
-    """Log p-values (U,) of each unit's best product, times the number tried; and the best pairs.
+    """Return log p-values (U,) of each unit's best product, times all tried, and the best pairs.
 
     The variance of a product's sum is the larger one of two estimates: for a target that depends
     on neither unit, and for one whose spread depends on them.
@@ -255,7 +258,7 @@ def _products(
 def _best_pairs(
     total: FloatArray, of: IntArray, n_targets: int, n_rows: float, level: float
 ) -> list[tuple[int, int]]:
-    """The pairs of units whose products are significant among all, by Bonferroni."""
+    """Return the pairs of units whose products are significant among all, by Bonferroni."""
     first, second = np.triu_indices(len(of), 1)
     values = total[first, second]
     order = np.argsort(-values, kind="stable")[:_MOST_PAIRS]
@@ -264,12 +267,13 @@ def _best_pairs(
     return list(dict.fromkeys((int(of[first[one]]), int(of[second[one]])) for one in order))
 
 
-# -- columns made of ranks: what tests see of features and of a target ----------------------------
+# -- columns made of ranks: the form in which tests use features and a target
+# -----------------------
 
 
-# A class of fewer rows has no sums that are nearly normal; such classes are taken as one.
+# A class with fewer rows has no sums that are nearly normal; such classes are merged.
 _FEWEST_OF_A_CLASS = 5
-# What must be left of a column beyond others, as a share of its square, to be one of its own.
+# The least rest of a column beyond others, as a share of its square, that counts as its own.
 _LEAST_OF_ITS_OWN = 1e-6
 # Squared lengths that are nothing but rounding.
 _ZERO = 1e-20
@@ -283,7 +287,7 @@ def effective_rows(weight: FloatArray) -> float:
 
 
 def class_scores(codes: IntArray, weight: FloatArray) -> FloatArray:
-    """An orthonormal basis (n, q) of the classes' indicators; classes of few rows are one."""
+    """Return an orthonormal basis (n, q) of the classes' indicators; small classes are merged."""
     counts = np.bincount(codes)
     if (counts >= _FEWEST_OF_A_CLASS).sum() > 1:
         codes = np.where(counts[codes] >= _FEWEST_OF_A_CLASS, codes, -1)
@@ -292,7 +296,7 @@ def class_scores(codes: IntArray, weight: FloatArray) -> FloatArray:
 
 
 def value_scores(y: FloatArray, weight: FloatArray) -> FloatArray:
-    """The normal scores (n, 1) of numbers."""
+    """Return the normal scores (n, 1) of numbers."""
     return orthonormal(_weighted(special.ndtri(_shares_below(y[:, None], weight)), weight))
 
 
@@ -300,10 +304,10 @@ def value_scores(y: FloatArray, weight: FloatArray) -> FloatArray:
 class UnitColumns:
     """Columns (n, P) of units, orthonormal within each unit.
 
-    ``unit`` (P,) is the unit of each column, ``straight`` (P,) which columns rise with their
-    features; the rest bend. ``ranks`` (n, Q), standardized, are what products are made of, and
+    ``unit`` (P,) is the unit of each column, ``straight`` (P,) says which columns rise with their
+    features; the rest bend. Products are made of ``ranks`` (n, Q), standardized, with
     ``rank_unit`` (Q,) their units. ``root`` (n,) are the square roots of the rows' shares of the
-    weight. Units are numbered from 0 to ``n_units``, and not all of them need to be here.
+    weight. Units are numbered from 0 to ``n_units``, and some of them may be missing here.
     """
 
     columns: FloatArray
@@ -315,15 +319,16 @@ class UnitColumns:
     n_units: int
 
     def of(self, units: Sequence[int] | IntArray, *, straight: bool = False) -> IntArray:
-        """The positions of the columns of some units, or of the straight ones of these."""
+        """Return the positions of the columns of some units, or of the straight ones of these."""
         inside = np.isin(self.unit, units)
         return np.flatnonzero(inside & self.straight if straight else inside)
 
 
 def unit_columns(X: FloatArray, unit: IntArray, n_units: int, weight: FloatArray) -> UnitColumns:
-    """Straight and bent columns of X (n, D); ``unit`` (D,) is the unit of each of its columns.
+    """Return straight and bent columns of X (n, D); ``unit`` (D,) is the unit of each column.
 
-    Straight are normal scores, bent are Legendre polynomials of degree 2 and 3 of the ranks.
+    Straight columns are normal scores; bent ones are Legendre polynomials of degree 2 and 3 of
+    ranks.
     """
     shares = _shares_below(X, weight)
     ranks = 2 * shares - 1
@@ -355,7 +360,7 @@ def unit_columns(X: FloatArray, unit: IntArray, n_units: int, weight: FloatArray
 def _columns_of_singles(
     parts: list[FloatArray], unit: IntArray
 ) -> tuple[FloatArray, IntArray, BoolArray]:
-    """Gram and Schmidt's columns of features that are units of their own, all at once."""
+    """Return Gram and Schmidt's columns of features that are units of their own, all at once."""
     made: list[FloatArray] = []
     present = []
     for part in parts:
@@ -375,7 +380,7 @@ def _columns_of_singles(
 def _columns_of_group(
     parts: list[FloatArray], unit: int, most: int
 ) -> tuple[FloatArray, IntArray, BoolArray]:
-    """Columns of several features that are one unit, at most this many."""
+    """Return columns of several features that are one unit, at most this many."""
     lines = orthonormal(parts[0])[:, :most]
     bent = orthonormal_beyond(np.hstack(parts[1:]), lines)[:, : most - lines.shape[1]]
     columns = np.hstack([lines, bent])
@@ -384,12 +389,12 @@ def _columns_of_group(
 
 
 def orthonormal(columns: FloatArray) -> FloatArray:
-    """An orthonormal basis of the columns' span."""
+    """Return an orthonormal basis of the columns' span."""
     return orthonormal_beyond(columns, columns[:, :0])
 
 
 def orthonormal_beyond(columns: FloatArray, others: FloatArray) -> FloatArray:
-    """An orthonormal basis of what columns have beyond orthonormal others."""
+    """Return an orthonormal basis of the rest of columns beyond orthonormal others."""
     longest = np.sqrt(np.sum(columns**2, axis=0)).max(initial=0.0)
     left = columns - others @ (others.T @ columns)
     basis, values, _ = np.linalg.svd(left, full_matrices=False)
@@ -397,13 +402,13 @@ def orthonormal_beyond(columns: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def _weighted(columns: FloatArray, weight: FloatArray) -> FloatArray:
-    """Columns less their weighted mean, times the roots of the rows' shares of the weight."""
+    """Return columns less their weighted mean, times the roots of the rows' weight shares."""
     share = weight / weight.sum()
     return (columns - share @ columns) * np.sqrt(share)[:, None]
 
 
 def _shares_below(columns: FloatArray, weight: FloatArray) -> FloatArray:
-    """The share of the weight below each entry of its column, and half of its ties'."""
+    """Return the share of the weight below each entry of its column, and half of its ties'."""
     if (weight == weight[0]).all():
         return (stats.rankdata(columns, axis=0) - 0.5) / len(columns)
     shares = np.empty(columns.shape)

@@ -1,6 +1,6 @@
-"""Which units carry something about a target, and which few of them suffice: both answers at once.
+"""Two answers about the units of a table: which are related to a target, and which few suffice.
 
-See `covey._core.inspection.relevance` and `covey._core.inspection.two_answers`.
+The tests are in `covey._core.inspection.relevance`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from covey._core.inspection.relevance import (
 )
 from covey._core.random import Purpose, UniformRows
 
-# Tests see so many rows at most, drawn by chance.
+# Tests use at most this many rows, drawn by chance.
 _MOST_ROWS = 20_000
-# Of so many features all are tested given others and in pairs; of more, the best alone.
+# Up to this many features are all tested given others and in pairs; of more, the best alone.
 _MOST_FEATURES = 500
-# Folds are drawn twice below so many rows, and three times below so few.
+# Folds are drawn twice below this many rows, and three times below that many.
 _FEW_ROWS, _FEWER_ROWS = 350, 200
 _N_FOLDS = 5
 
 
 @dataclass(frozen=True)
 class UnitAnswers:
-    """What is known of the units.
+    """The two answers for units.
 
     log_p : (U,) log p-values, 0 for units without columns.
     relevant : the units that carry something, from the most to the least needed.
@@ -55,9 +55,9 @@ class UnitAnswers:
 
 
 class FeatureAnswers:
-    """The same for features, where ``unit`` (D,) is the unit of each, -1 for constant ones.
+    """The two answers for features, where ``unit`` (D,) is the unit of each, -1 for constants.
 
-    ``always`` (D,) are features that are selected whatever is known of them.
+    ``always`` (D,) are features that are selected in any case.
     """
 
     def __init__(self, answers: UnitAnswers, unit: IntArray, always: BoolArray) -> None:
@@ -77,7 +77,7 @@ class FeatureAnswers:
         self.twins = [self._features(group) for group in answers.twins]
 
     def first(self, order: IntArray, wanted: int) -> BoolArray:
-        """The first so many features (D,) of an order; units that do not fit are passed over."""
+        """Return the first ``wanted`` features (D,) of an order, less units that do not fit."""
         chosen = np.zeros(len(order), dtype=bool)
         for feature in order:
             own = self._unit == self._unit[feature]
@@ -87,11 +87,11 @@ class FeatureAnswers:
         return chosen
 
     def _features(self, units: list[int]) -> list[int]:
-        """The features of units, in their order."""
+        """Return the features of units, in their order."""
         return [int(one) for unit in units for one in np.flatnonzero(self._unit == unit)]
 
     def _order(self, units: list[int], always: BoolArray) -> IntArray:
-        """All features in the order of their units; what is always kept first, constants last."""
+        """Return all features in the order of their units; ``always`` first, constants last."""
         features = [*self._features(units), *np.flatnonzero(self._unit < 0)]
         return np.array(sorted(features, key=lambda feature: not always[feature]), dtype=np.intp)
 
@@ -106,10 +106,10 @@ def two_answers(
     level: float,
     seed: int,
 ) -> UnitAnswers:
-    """Both answers for the columns of X, (n, D) dense or sparse.
+    """Return both answers for the columns of X, (n, D) dense or sparse.
 
-    ``unit`` (D,) is the unit of each column, -1 for those that do not count. ``target`` (n,) are
-    classes if they are integers, else numbers; ``strata`` (n,) have equal shares of each fold.
+    ``unit`` (D,) is the unit of each column, -1 for those that do not count. ``target`` (n,) holds
+    classes if they are integers, else numbers; each fold has equal shares of the ``strata`` (n,).
     """
     rows = _drawn_rows(weight, seed)
     X = X.tocsc() if hasattr(X, "tocsc") else X
@@ -146,7 +146,7 @@ def two_answers(
 
 
 def _drawn_rows(weight: FloatArray, seed: int) -> IntArray:
-    """The rows that have a weight; of many, some, in their order."""
+    """Return the rows that have a weight, in their order; if they are many, some of them."""
     rows = np.flatnonzero(weight > 0)
     if len(rows) <= _MOST_ROWS:
         return rows
@@ -155,7 +155,7 @@ def _drawn_rows(weight: FloatArray, seed: int) -> IntArray:
 
 
 def _parts(unit: IntArray) -> list[IntArray]:
-    """Columns of whole units, about this many at a time."""
+    """Return columns of whole units, about this many at a time."""
     order = np.argsort(unit, kind="stable")
     order = order[unit[order] >= 0]
     if not len(order):
@@ -166,7 +166,7 @@ def _parts(unit: IntArray) -> list[IntArray]:
 
 
 def _best_columns(unit: IntArray, log_p: FloatArray) -> IntArray:
-    """The columns of the units of the least p-values, as many as are compared, in their order."""
+    """Return the columns of the units of the least p-values, as many as are compared, in order."""
     counts = np.bincount(unit[unit >= 0], minlength=len(log_p))
     order = np.argsort(log_p, kind="stable")
     best = order[np.cumsum(counts[order]) <= _MOST_FEATURES]
@@ -175,7 +175,7 @@ def _best_columns(unit: IntArray, log_p: FloatArray) -> IntArray:
 
 
 def _folds(strata: IntArray, seed: int) -> list[IntArray]:
-    """The rows held out, stratified; of few rows folds are drawn more than once."""
+    """Return the rows held out, stratified; with few rows, folds are drawn more than once."""
     n_rows = len(strata)
     if n_rows < 2 * _N_FOLDS:
         return []
@@ -188,27 +188,27 @@ def _folds(strata: IntArray, seed: int) -> list[IntArray]:
     return folds
 
 
-# -- The fewest units that suffice, and which may stand in for which, on plain NumPy arrays ----
+# -- The fewest units that suffice, and which may replace which, on plain NumPy arrays --------
 
 # The share of the units that leaves at a step; at least one does.
 _LEAVING = 1 / 6
-# Columns of the model: at most this share of the rows, or so many.
+# Columns of the model: at most this share of the rows, or this many.
 _MOST_SHARE, _MOST_COLUMNS = 1 / 3, 500
-# A unit bends if its bent columns are so improbable beyond all straight ones.
+# A unit bends if its bent columns are this improbable beyond all straight ones.
 _BENDING = 0.05
-# Units that are less alike than this (their largest canonical correlation) are no twins.
+# Units less similar than this (by their largest canonical correlation) are no twins.
 _LEAST_ALIKE = 0.7
-# How many units one may stand in for are tried: those that are most alike.
+# How many units are tried that one may replace: the most similar ones.
 _MOST_TRIED = 3
-# One may stand in for another if the loss rises by at most so many standard errors.
+# One may replace another if the loss rises by at most this many standard errors.
 _TWIN_ERRORS = 2.0
-# A thousandth of what is explained is nothing: where fits are perfect, the ridge does so much.
+# A thousandth of the explained part is nothing: where fits are perfect, the ridge does as much.
 _NOTHING = 1e-3
 
 
 @dataclass(frozen=True)
 class Sufficient:
-    """Units from the most to the least needed, how many suffice, and which may stand in.
+    """Units from the most to the least needed, how many suffice, and which may replace them.
 
     Each list of ``twins`` begins with one that is needed; each of the others may take its place.
     """
@@ -228,7 +228,7 @@ def fewest(
 ) -> Sufficient:
     """Return how many of the candidates (best first) suffice, in which order, and their twins.
 
-    ``folds`` are rows held out. Without any, all candidates are needed.
+    ``folds`` are rows held out. Without folds, all candidates are needed.
     """
     if len(candidates) < 2 or not folds:
         return Sufficient(list(candidates), len(candidates), [])
@@ -252,7 +252,7 @@ def fewest(
 def _columns_used(
     units: UnitColumns, target: FloatArray, candidates: Sequence[int], n_rows: float
 ) -> IntArray:
-    """The straight columns of the candidates, and the bent ones of units that do bend.
+    """Return the straight columns of the candidates, and the bent ones of units that do bend.
 
     Columns that explain nothing would hide which of several correlated units is needed.
     """
@@ -280,7 +280,7 @@ def _needed_first(path: list[list[int]]) -> list[int]:
 
 
 def _is_within(difference: FloatArray, n_errors: float, nothing: float) -> bool:
-    """Whether a sum of differences (n,) is nothing, or at most so many of its standard errors."""
+    """Return whether differences (n,) sum to nothing, or to a few of their standard errors."""
     error = np.sqrt(len(difference)) * difference.std()
     return bool(difference.sum() <= max(n_errors * error, nothing))
 
@@ -290,7 +290,7 @@ def _is_within(difference: FloatArray, n_errors: float, nothing: float) -> bool:
 
 @dataclass(frozen=True)
 class _Sums:
-    """What least squares needs of rows: products of columns, with the target, of the target."""
+    """The sums over rows that least squares needs: products of columns, and with the target."""
 
     gram: FloatArray
     moments: FloatArray
@@ -323,12 +323,12 @@ class _Model:
         self._second = np.concatenate([[-1], *second])
 
     def inside(self, kept: Sequence[int]) -> IntArray:
-        """The constant, and the columns that are made of these units alone."""
+        """Return the constant, and the columns that are made of these units alone."""
         allowed = [-1, *kept]
         return np.flatnonzero(np.isin(self._first, allowed) & np.isin(self._second, allowed))
 
     def path(self, sums: _Sums, candidates: Sequence[int]) -> list[list[int]]:
-        """Falling subsets of the units; within each, what matters more comes first."""
+        """Return falling subsets of the units; within each, what matters more comes first."""
         kept, path = list(candidates), []
         while len(kept) > 1:
             # Copies differ by rounding, which decides nothing.
@@ -339,7 +339,7 @@ class _Model:
         return [*path, kept]
 
     def _log_p(self, sums: _Sums, kept: Sequence[int]) -> FloatArray:
-        """The log p-value of each unit beyond the others that are kept."""
+        """Return the log p-value of each unit beyond the others that are kept."""
         inside = self.inside(kept)
         first, second = self._first[inside], self._second[inside]
         trace, width = block_traces(
@@ -375,7 +375,7 @@ class _Fold:
         self._columns, self._target = model.columns[rows], target[rows]
 
     def losses(self, kept: Sequence[int]) -> FloatArray:
-        """The squared errors of the rows held out, times their weights."""
+        """Return the squared errors of the rows held out, times their weights."""
         inside = self._model.inside(kept)
         gram = self.sums.gram[np.ix_(inside, inside)] + self._model.ridge * np.eye(len(inside))
         coef = np.linalg.solve(gram, self.sums.moments[inside])
@@ -383,7 +383,7 @@ class _Fold:
 
 
 def _losses(folds: Sequence[_Fold], kept: Sequence[Sequence[int]]) -> FloatArray:
-    """The losses (n,) of all rows, summed over the folds that hold them out."""
+    """Return the losses (n,) of all rows, summed over the folds that hold them out."""
     total = np.zeros(folds[0].n_rows)
     for fold, units in zip(folds, kept, strict=True):
         total[fold.rows] += fold.losses(units)
@@ -393,7 +393,7 @@ def _losses(folds: Sequence[_Fold], kept: Sequence[Sequence[int]]) -> FloatArray
 def _twins(
     units: UnitColumns, folds: Sequence[_Fold], order: list[int], n_enough: int, nothing: float
 ) -> list[list[int]]:
-    """For each that is needed, if there are any: itself, and those that may stand in for it."""
+    """Return lists of a needed unit and all those that may replace it, where there are any."""
     needed = order[:n_enough]
     groups = {unit: [unit] for unit in needed}
     here = _losses(folds, [needed] * len(folds))
@@ -413,6 +413,6 @@ def _twins(
 
 
 def _likeness(units: UnitColumns, one: int, other: int) -> float:
-    """The largest canonical correlation of two units' columns."""
+    """Return the largest canonical correlation of two units' columns."""
     product = units.columns[:, units.unit == one].T @ units.columns[:, units.unit == other]
     return float(np.linalg.norm(product, 2)) if product.size else 0.0

@@ -1,4 +1,4 @@
-"""Groups that were selected as one flock: on one union of bases, without what does not matter."""
+"""Selected groups as one flock: on one union of bases, without members that hardly matter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST_IMPORTANCE = 0.005
 
 @dataclass
 class FoundFlock:
-    """What a search found, in the units of X; members one group after the other."""
+    """The result of a search, in the units of X; members one group after the other."""
 
     basis: Basis  # the columns, P of them, that members and gates see
     coef: FloatArray  # (K, C, P)
@@ -41,7 +41,7 @@ class FoundFlock:
     on_folds: OnFolds | None = None  # the same groups as they were fitted on folds
 
     def widened(self, kept: BoolArray) -> FoundFlock:
-        """The same flock on a table of which it has seen only the columns in ``kept`` (D,)."""
+        """Return this flock for a table of which it has seen only the columns ``kept`` (D,)."""
         if kept.all():
             return self
         basis, columns = self.basis.widened(np.flatnonzero(kept), len(kept))
@@ -73,7 +73,7 @@ class FoundFlock:
         )
 
     def within(self, seen: FloatArray) -> FoundFlock:
-        """The same flock, for which values far beyond those seen (2, D) count as less far."""
+        """Return this flock with values far beyond those seen (2, D) brought nearer to them."""
         of_folds = self.on_folds
         if of_folds is not None:
             of_folds = replace(of_folds, flocks=[flock.within(seen) for flock in of_folds.flocks])
@@ -109,7 +109,7 @@ class _Union:
             self.scale[known] = self.widened(bases[name].scale, name)[known]
 
     def widened(self, values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-        """Values (..., n_columns) of one basis, on the columns of all; zero elsewhere."""
+        """Return values (..., n_columns) of one basis on the columns of all; zero elsewhere."""
         wide = np.zeros((*values.shape[:-1], self.basis.n_columns), dtype=values.dtype)
         n_features, start = self.basis.n_features, self._starts[name]
         wide[..., :n_features] = values[..., :n_features]
@@ -124,9 +124,9 @@ def assembled(
     importance: Callable[[Groups], FloatArray] | None = None,
     n_flocks: int = 1,
 ) -> FoundFlock:
-    """One flock of groups and their weights, without members that hardly matter.
+    """Return groups and their weights as one flock, without members that hardly matter.
 
-    ``importance`` gives the mean importance of each member; without it, the flock only predicts,
+    ``importance`` computes the mean importance of each member; without it the flock only predicts,
     and all members matter alike. The groups may be those of several flocks, one after the other.
     """
     union = _Union(

@@ -15,9 +15,9 @@ from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.block import SearchBlock
 from covey._core.search.rows import SearchRows
 
-# Beyond so many columns ramps cost more than they bring.
+# Beyond this many columns, ramps cost more than they gain.
 _MOST_RAMP_COLUMNS = 1_000
-# Products of every two of so many features are 210.
+# All products of two of this many features are 210.
 _MOST_FEATURES_TO_MULTIPLY = 20
 # Columns that blocks keep sorted at the same time: bounds the memory that this needs.
 _COLUMNS_AT_ONCE = 16
@@ -25,7 +25,7 @@ _COLUMNS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Features:
-    """What a search knows of the features of a table."""
+    """The facts about the features of a table that a search uses."""
 
     mean: FloatArray  # (D,)
     scale: FloatArray  # (D,)
@@ -123,9 +123,9 @@ def _scaled(rows: SearchRows, name: str, basis: Basis, features: Features) -> Sc
 
 
 def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[FloatArray]:
-    """The values of each column at evenly spaced quantiles, its ends included.
+    """Return the values of each column at evenly spaced quantiles, its ends included.
 
-    There are at most ``n_ramps`` intervals between them; a column of fewer values gives all.
+    There are at most ``n_ramps`` intervals between them; a column with fewer values gives all.
     """
     highest, lowest = rows.max(SearchBlock.extremes, True)
     knots, shares = [], np.arange(1, n_ramps + 1) / n_ramps

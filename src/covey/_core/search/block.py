@@ -1,8 +1,8 @@
 """Some rows of a table that is searched, and all that a search keeps of them.
 
 A `SearchBlock` holds its part of the matrix, the columns that bases make of it, its folds, the
-rows on which members are grown, and what candidates predict of held-out rows. All that passes
-between it and the search is small: parameters, and sums over rows.
+rows on which members are grown, and what candidates predict for held-out rows. Only parameters and
+sums over rows pass between it and the search.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from covey._core.search.folds import Drawn, FoldAssignment, Folds, SampledRows, 
 from covey._core.search.selection import PredictionLibrary, log_losses, loss_sums, possible
 from covey._core.softmax_linear import class_blocks
 
-# Numbers that are copied, or computed, at once: bounds the memory that this needs.
+# How many numbers are copied or computed at once: this bounds the memory.
 NUMBERS_AT_ONCE = 1 << 18
 
 
-# Maxima over a block's rows: an empty block has none.
+# Maxima over a block's rows; an empty block has none.
 _MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Which likelihood is meant."""
+    """Which of a block's likelihoods is computed: its columns, its runs and its precision."""
 
     basis: str  # what members see
     gate: str  # what the gate sees
@@ -82,7 +82,7 @@ def extremes(rows: Any) -> FloatArray:
 # -- the target: all that differs between classification and regression in a block ----------------
 
 
-# Beyond so many spreads of y, single precision loses in a sum what all other rows add to it.
+# With values of y this many spreads away, a sum in single precision loses the other rows.
 _FARTHEST = 10.0
 
 
@@ -104,15 +104,15 @@ class ClassTarget:
         self.likelihood = ClassLikelihood(self.blocks)
 
     def comparable(self, predictions: FloatArray) -> FloatArray:
-        """Predictions (M, E) of held-out rows as they may be averaged over candidates."""
+        """Return predictions (M, E) of held-out rows as they are averaged over candidates."""
         return possible(predictions)
 
     def row_losses(self, rows: IntArray) -> Callable[[FloatArray], FloatArray]:
-        """The losses (..., E) of predictions of these rows, up to a constant of each row."""
+        """Return the function that gives the losses (..., E) of predictions of these rows."""
         return log_losses
 
     def constants(self, rows: IntArray) -> FloatArray:
-        """These constants, (E,): zeros, for log-losses are compared as they are."""
+        """Return what these losses lack, for each row, (E,): log-losses lack nothing."""
         return np.zeros(len(rows))
 
 
@@ -128,15 +128,15 @@ class ValueTarget:
 
     @property
     def needs_double(self) -> bool:
-        """Whether there are outliers that only the loss keeps from mattering."""
+        """Return whether there are outliers that only the loss keeps from dominating."""
         return self.loss.robust and bool(np.abs(self.values).max(initial=0.0) > _FARTHEST)
 
     def comparable(self, predictions: FloatArray) -> FloatArray:
-        """The predictions themselves."""
+        """Return the predictions themselves."""
         return predictions
 
     def row_losses(self, rows: IntArray) -> Callable[[FloatArray], FloatArray]:
-        """The losses, less those of the constant 0: one outlier must not hide the others."""
+        """Return the function of losses less those of predicting 0: no outlier hides others."""
         values, constants = self.values[rows], self.constants(rows)
 
         def relative(predictions: FloatArray) -> FloatArray:
@@ -145,7 +145,7 @@ class ValueTarget:
         return relative
 
     def constants(self, rows: IntArray) -> FloatArray:
-        """The losses of the constant 0."""
+        """Return the losses of predicting 0."""
         return self.loss.value(self.values[rows])
 
 
@@ -156,11 +156,10 @@ Target = ClassTarget | ValueTarget
 
 
 class SearchBlock:
-    """Some rows of a table from row ``start`` on, and what a search keeps of each.
+    """Some rows of a table, from row ``start`` on, and all that a search keeps for each.
 
-    They lie in the order of their target.
-
-    Likelihoods are computed in the namespace and on the device of ``beside``; None: NumPy's.
+    They lie in the order of their target. Likelihoods are computed in the namespace and on the
+    device of ``beside``; None: NumPy's.
     """
 
     scratch: Workspace | None = None  # shared by blocks that are called one after another
@@ -179,8 +178,8 @@ class SearchBlock:
         self.beside = beside
         self.like = np.zeros(0) if beside is None else beside
         self._order, self._start = target.order, start
-        # The rows as they came, since a copy of all takes much memory, and where in them lies each
-        # row of the block's own order (None: they came in this order).
+        # The rows in their first order, since a copy of all takes much memory, and where in them
+        # each row of the block's own order lies (None: the orders are the same).
         self._given = X
         self._at: IntArray | None = self._order
         self._raw_weight = self.weight = weight[self._order]
@@ -197,8 +196,8 @@ class SearchBlock:
         self._share: dict[tuple[bool, bool], Array] = {}
         self._is_fitted_on = False  # whether any fold is fitted on these rows
         self._growing: dict[str, RowBlock] = {}
-        # What candidates, by their numbers, predict of rows held out: those of all folds one after
-        # the other, and a row as often as it is held out.
+        # Predictions of held-out rows, by the numbers of candidates: the folds one after the
+        # other, and a row as often as it is held out.
         self._of: list[slice] = []  # where the rows that each run held out stand
         self.predicted: dict[int, FloatArray] = {}
         self._library: PredictionLibrary | None = None
@@ -206,11 +205,11 @@ class SearchBlock:
     # -- what is known of the table ----------------------------------------------------------
 
     def _rows_in_order(self, which: slice | IntArray | BoolArray = slice(None)) -> Any:
-        """The rows, all or some, in the order in which the block keeps them."""
+        """Return the rows, all or some, in the order in which the block keeps them."""
         return self._given[which if self._at is None else self._at[which]]
 
     def sampled(self, n_fitted: int, counts: IntArray, seed: int) -> SampledRows:
-        """The rows of a rung that lie in this block."""
+        """Return the rows of a rung that lie in this block."""
         codes, used = self._as_given()
         sample = sampled_rows(n_fitted, counts, seed, self._start, codes, used)
         at = self._position()[sample.rows]
@@ -228,7 +227,7 @@ class SearchBlock:
         return np.array([len(self.weight)])
 
     def largest_weight(self) -> FloatArray:
-        """The weight of the heaviest row, (1,)."""
+        """Return the weight of the heaviest row, (1,)."""
         return np.array([self._raw_weight.max(initial=0.0)])
 
     def set_weight_unit(self, unit: FloatArray) -> None:
@@ -237,7 +236,7 @@ class SearchBlock:
         self.weight = self._raw_weight / unit[0]
 
     def extremes(self, used: bool) -> FloatArray:
-        """The greatest value of each feature, and of its negative, (2, D).
+        """Return the greatest value of each feature, and of its negative, (2, D).
 
         With ``used``, over rows that have a weight.
         """
@@ -247,11 +246,11 @@ class SearchBlock:
         return extremes(rows)
 
     def count_between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
-        """Return how many rows have a value of each feature that is neither, (D,)."""
+        """Return how many rows have a value of each feature other than these two, (D,)."""
         return (np.sum((low != self._given) & (high != self._given), axis=0),)
 
     def lowest_values(self, which: slice, most: int) -> FloatArray:
-        """The lowest values of some features, as many as there are up to ``most``, then NaN."""
+        """Return the lowest values of some features, at most ``most``, filled up with NaN."""
         found = np.full((which.stop - which.start, most), np.nan)
         for column, values in zip(found, self._in_order(which).values, strict=True):
             first = np.append(True, values[1:] != values[:-1])[: len(values)]
@@ -260,11 +259,11 @@ class SearchBlock:
         return found
 
     def weight_up_to(self, which: slice, values: FloatArray) -> tuple[FloatArray]:
-        """The weight of rows whose values of some features (d,) are at most ``values`` (d, m)."""
+        """Return the weight of rows with at most ``values`` (d, m) in some features (d,)."""
         return (self._in_order(which).up_to(values),)
 
     def _in_order(self, which: slice) -> WeightedRows:
-        """Some columns in rising order; the last ones are kept: they are needed repeatedly."""
+        """Return some columns in rising order; the last ones are kept for the next call."""
         if self._sorted is None or self._sorted[0] != which:
             used = self.weight > 0
             columns = self._given[:, which][used if self._at is None else self._at[used]].T
@@ -273,7 +272,7 @@ class SearchBlock:
         return self._sorted[1]
 
     def columns(self, name: str, basis: Basis) -> Any:
-        """The columns of a basis: (P, n), or a CSC matrix; kept until they are standardized."""
+        """Return the columns of a basis, (P, n) or CSC, kept until they are standardized."""
         if self._expanded is None or self._expanded[0] != name:
             if self.is_sparse:
                 self._expanded = name, self._rows_in_order().tocsc()
@@ -287,13 +286,13 @@ class SearchBlock:
         return self._expanded[1]
 
     def _position(self) -> IntArray:
-        """Return where each row lies, in the order in which they came."""
+        """Return the position of each row in the order in which the rows came."""
         position = np.empty(len(self._order), dtype=np.int64)
         position[self._order] = np.arange(len(self._order))
         return position
 
     def _as_given(self) -> tuple[IntArray, BoolArray]:
-        """The classes of rows in the order in which they came, and whether they have a weight."""
+        """Return the classes of rows in their first order, and whether they have a weight."""
         codes, used = np.empty_like(self.target.codes), np.empty(len(self.weight), dtype=bool)
         codes[self._order], used[self._order] = self.target.codes, self.weight > 0
         return codes, used
@@ -301,7 +300,7 @@ class SearchBlock:
     # -- bases -----------------------------------------------------------------------------
 
     def standardize(self, name: str, scaled: ScaledBasis, single: bool = False) -> None:
-        """Lay out what members see on a basis; a column that is of no use is zero.
+        """Lay out what members see on a basis; a column without use is zero.
 
         With ``single``, rows that are not sparse are laid out in single precision only.
         """
@@ -334,7 +333,7 @@ class SearchBlock:
             self._features[...] = standardized.T
 
     def lay_out(self, name: str, scaled: ScaledBasis, keep: bool) -> None:
-        """What members see on a basis of standardized features, in single precision only.
+        """Lay out what members see on a basis of standardized features, in single precision only.
 
         Without ``keep`` it is made anew for every use: there is no memory for all of it.
         """
@@ -363,12 +362,12 @@ class SearchBlock:
         }
 
     def drop_layouts(self) -> None:
-        """Forget all that members see, and those that were grown on it."""
+        """Forget all layouts, and the members that were grown on them."""
         self.designs, self._single_designs, self._unkept, self._growing = {}, {}, {}, {}
         self.__dict__.pop("_restricted", None)
 
     def _on_device(self, array: npt.NDArray[Any]) -> Array:
-        """An array where likelihoods are computed, of the same precision."""
+        """Return an array of the same precision where likelihoods are computed."""
         if self.beside is None:
             return array
         return like(self.beside, array, getattr(namespace_of(self.beside), array.dtype.name))
@@ -376,15 +375,15 @@ class SearchBlock:
     # -- folds -----------------------------------------------------------------------------
 
     def fold_draws(self, seed: int, n_repeats: int, ranked: IntArray) -> Drawn:
-        """See `covey._core.search.folds.drawn`."""
+        """Return the draws of these rows: see `covey._core.search.folds.drawn`."""
         codes, used = self._as_given()
         return drawn(self._start, codes, used, seed, n_repeats, ranked)
 
     def set_folds(self, folds: FoldAssignment | Folds, n_restarts: int) -> None:
         """Split the rows into folds, as assigned or given; prepare runs on each and on all rows.
 
-        Folds that are given are the numbers of rows to fit on, and of rows that are held out. What
-        was grown on other folds is forgotten.
+        Folds that are given are the numbers of rows to fit on, and of rows that are held out.
+        Members that were grown on other folds are forgotten.
         """
         self._growing = {}
         start, position = self._start, self._position()
@@ -410,13 +409,13 @@ class SearchBlock:
         self.predicted, self._library = {}, None
 
     def _weight_of(self, folds: bool, single: bool) -> Array:
-        """The weights of the runs, folds or restarts, as likelihoods take them."""
+        """Return the weights of the runs, folds or restarts, in the form that likelihoods take."""
         n_parts = len(self._parts)
         weight = self.run_weight[:n_parts] if folds else self.run_weight[n_parts:]
         return self._on_device(weight.astype(np.float32 if single else np.float64))
 
     def run_totals(self, folds: bool, single: bool) -> tuple[Array]:
-        """The sum of the weights of each run, (R,)."""
+        """Return the sum of the weights of each run, (R,)."""
         weight = self._weight_of(folds, single)
         return (namespace_of(weight).sum(weight, axis=1),)
 
@@ -454,7 +453,7 @@ class SearchBlock:
     # -- candidates ------------------------------------------------------------------------
 
     def needs_double(self, name: str | None = None) -> IntArray:
-        """1 if comparing candidates on a basis, or the target, takes double precision; (1,)."""
+        """Return 1 if comparing candidates takes double precision for target or basis, (1,)."""
         if name is not None and self._design(name, single=True) is self.designs.get(name):
             return np.ones(1, dtype=np.int64)
         return np.array([int(self.target.needs_double)])
@@ -469,7 +468,7 @@ class SearchBlock:
         self._restricted = members, gate
 
     def value_and_gradient(self, kind: Kind, runs: IntArray, parts: Parts) -> tuple[Array, ...]:
-        """See `covey._core.gating.gate.GatedRows.value_and_gradient`."""
+        """Return sums over rows: see `covey._core.gating.gate.GatedRows.value_and_gradient`."""
         if kind.folds and not self._is_fitted_on:
             return _nothing(parts)
         return self._gated_rows(kind).value_and_gradient(parts, runs)
@@ -477,7 +476,7 @@ class SearchBlock:
     def predict_held_out(
         self, kind: Kind, candidates: IntArray, runs: IntArray, parts: Parts
     ) -> None:
-        """Keep what candidates (r,), each fitted on a fold, predict of the rows held out."""
+        """Keep what candidates (r,), each fitted on a fold, predict for the rows held out."""
         self._library, n_rows = None, self._of[-1].stop
         if not n_rows:
             self.predicted |= {candidate: np.zeros(0) for candidate in candidates.tolist()}
@@ -489,23 +488,23 @@ class SearchBlock:
             self.predicted[candidate][self._of[run]] = to_host(of_run)[self._parts[run][1]]
 
     def keep_candidates(self, candidates: Sequence[int]) -> None:
-        """Drop the predictions of all others."""
+        """Drop the predictions of all other candidates."""
         self.predicted = {one: known for one, known in self.predicted.items() if one in candidates}
 
     def held_out(self) -> tuple[FloatArray, IntArray, FloatArray]:
-        """Return what candidates predict, (M, E), of which rows, and their weights."""
+        """Return the candidates' predictions, (M, E), the numbers of the rows, and weights."""
         rows = np.concatenate([rows for _, rows in self._parts])
         predictions = np.stack([self.predicted[one] for one in sorted(self.predicted)])
         return self.target.comparable(predictions), rows, self.weight[rows]
 
     def candidate_losses(self) -> tuple[FloatArray, FloatArray]:
-        """The candidates' losses over held-out rows, (M,), and the weight of these rows, (1,)."""
+        """Return the candidates' losses over held-out rows, (M,), and the rows' weight, (1,)."""
         predictions, rows, weight = self.held_out()
         losses = self.target.row_losses(rows)(predictions) @ weight
         return losses + self.target.constants(rows) @ weight, np.array([weight.sum()])
 
     def library(self) -> PredictionLibrary:
-        """The candidates to select from; made once, when all have predicted."""
+        """Return the candidates to select from; it is made once, when all have predicted."""
         if self._library is None:
             predictions, rows, weight = self.held_out()
             self._library = PredictionLibrary(predictions, self.target.row_losses(rows), weight)
@@ -514,20 +513,20 @@ class SearchBlock:
     def pick_losses(
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
-        """See `covey._core.search.selection.PredictionLibrary`."""
+        """Return losses after each pick: see `covey._core.search.selection.PredictionLibrary`."""
         return self.library().pick_losses(picked, allowed, total)
 
     def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
-        """See `covey._core.search.selection.PredictionLibrary`."""
+        """Compare two selections: see `covey._core.search.selection.PredictionLibrary`."""
         return self.library().compare(weights, best)
 
     def held_out_losses(
         self, candidates: IntArray, runs: IntArray, rival: int | None = None
     ) -> tuple[FloatArray]:
-        """The losses of candidates (r,), each on the rows that one run held out, (r, 5).
+        """Return the losses of candidates (r,), each on the rows that one run held out, (r, 5).
 
-        They are sums: see `covey._core.search.selection.loss_sums`. With a rival, its losses are
-        taken off.
+        They are sums: see `covey._core.search.selection.loss_sums`. If a rival is given, its
+        losses are subtracted.
         """
         held_out = [self._parts[run][1] for run in runs]
         rows = np.concatenate(held_out)
@@ -544,9 +543,9 @@ class SearchBlock:
         return (loss_sums(losses, self.weight[rows], run, len(runs)),)
 
     def importance(self, every: int, groups: Groups) -> tuple[FloatArray, FloatArray]:
-        """The sum of each member's importance, (K,), and of weights, (1,); see `Groups`.
+        """Return the sum of each member's importance, (K,), and of weights, (1,); see `Groups`.
 
-        Of the rows that have a weight one in ``every`` is looked at.
+        Only one in ``every`` of the rows that have a weight is used.
         """
         chosen = np.flatnonzero(self.weight)[::every]
         total = np.zeros(len(groups.coef))
@@ -581,7 +580,7 @@ class SearchBlock:
 
 
 def _nothing(parts: Parts) -> tuple[Array, ...]:
-    """The value and gradient of no rows: see `GatedRows.value_and_gradient`."""
+    """Return the value and gradient of no rows: see `GatedRows.value_and_gradient`."""
     theta, intercept, gate, gate_intercept = parts
     zeros = namespace_of(gate).zeros_like
     return zeros(gate_intercept[:, 0]), *(

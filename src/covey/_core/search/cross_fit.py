@@ -2,9 +2,9 @@
 
 A candidate is a group of members on one basis with a gate over them. Candidates that differ in
 their penalty, or in how many features members keep, are a family; its penalties and folds are the
-runs of one stack, since they share every matrix. What a candidate predicts of the rows that it was
-not fitted on gives it, by `thrifty_weights`, its weight; those with a weight above zero are fitted
-again on all rows. Of the rows only sums are needed (`covey._core.search.rows`).
+runs of one stack, since they share every matrix. `thrifty_weights` weighs a candidate by what it
+predicts for rows that it was not fitted on; those with a weight above zero are fitted again on all
+rows. Only sums over the rows are needed (`covey._core.search.rows`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from covey._core.search.plan import Candidate, Family, Group, Point, SearchPlan
 from covey._core.search.rows import Rung, SearchRows
 from covey._core.search.selection import mean_and_error
 
-# A path ends where its loss is so many standard errors above that of its best point.
+# A path ends where its loss is this many standard errors above that of its best point.
 _FAR = 6.0
-# It ends, too, where it is so many standard errors of their difference worse than another one,
-# so many times in a row: some groups need to lose features before they are good.
+# It also ends where it is this many standard errors of their difference worse than another path,
+# this many times in a row: some groups must lose features before they are good.
 _WORSE, _TIMES = 2.0, 2
 
 
@@ -36,7 +36,7 @@ class Contest:
     """Candidates, family after family, fitted on the folds; blocks keep what they predict.
 
     With ``ends_early``, paths that cannot win are ended. Each block knows a candidate by its
-    number; they are in the order of ``candidates``.
+    number, its position in ``candidates``.
     """
 
     def __init__(self, rows: SearchRows, n_folds: int, ends_early: bool) -> None:
@@ -45,7 +45,8 @@ class Contest:
         self._n_folds = n_folds
         self._ends_early = ends_early
         self._numbers: list[int] = []
-        # By the number of features: the least loss so far, and the number of whose it is.
+        # By the number of features: the least loss so far, and the number of the candidate that
+        # has it.
         self._best: dict[int, tuple[float, int]] = {}
         self._first = 0
 
@@ -54,15 +55,15 @@ class Contest:
         self._points = list(points)
         self._predicted = np.zeros(len(points), dtype=np.int64)
         self._sums = np.zeros((len(points), 5))
-        # Of each penalty, in some folds: the loss and error of its best point.
+        # For each penalty, over the folds: the loss and error of its best point.
         self._best_of_path: dict[tuple[float, int], tuple[float, float]] = {}
         # And how often in a row it was clearly worse than the best of other families.
         self._worse: Counter[tuple[float, int]] = Counter()
 
     def hold_out(self, kind: Kind, points: IntArray, folds: IntArray, parts: Parts) -> BoolArray:
-        """Predict the rows that each of these runs (r,), points on folds, has held out.
+        """Predict the rows held out by these runs (r,), and return which runs need not go on.
 
-        Which of them need not go on is returned.
+        A run is a point of a path on a fold.
         """
         numbers = self._first + points
         self._rows.broadcast(SearchBlock.predict_held_out, kind, numbers, folds, parts)
@@ -96,7 +97,7 @@ class Contest:
         return ended
 
     def end(self) -> None:
-        """Keep the points of the family that all folds have come to."""
+        """Keep the points of the family that have been fitted on all folds."""
         for point, one in enumerate(self._points):
             if self._predicted[point] < self._n_folds:
                 continue
@@ -113,19 +114,19 @@ class Contest:
         self._first += len(self._points)
 
     def forget_unfinished(self) -> None:
-        """Drop what runs have predicted whose points do not take part, or not any more."""
+        """Drop predictions of points that do not take part, or no longer do."""
         self._rows.broadcast(SearchBlock.keep_candidates, self._numbers)
 
 
 def widened(values: Array, columns: IntArray, n_columns: int) -> Array:
-    """Values (..., p) of some columns, among all of them; zero elsewhere."""
+    """Return values (..., p) of some columns among all of them; zero elsewhere."""
     wide = np.zeros((*values.shape[:-1], n_columns), dtype=values.dtype)
     wide[..., columns] = values
     return wide
 
 
 def on_host(parts: Parts) -> HostParts:
-    """Parts as arrays of NumPy in double precision."""
+    """Return parts as arrays of NumPy in double precision."""
     theta, intercept, gate, gate_intercept = (
         np.asarray(to_host(part), dtype=np.float64) for part in parts
     )
@@ -135,16 +136,16 @@ def on_host(parts: Parts) -> HostParts:
 # -- fits -----------------------------------------------------------------------------------------
 
 
-# Of more than twice so many units, groups see the strongest ones of a member alone.
+# With more than twice this many units, groups see only the strongest ones of a member alone.
 _SCREENED = 64
-# Products with a copy of the columns in use are worth it where at least so many numbers, rows
-# times columns, are left out.
+# Products with a copy of the columns in use gain time where at least this many numbers, rows times
+# columns, are left out.
 _LEFT_OUT = 1 << 17
-# And they take memory: where more than this share of the columns is in use, all are.
+# Copies take memory: where more than this share of the columns is in use, none is made.
 _MOST_COPIED = 0.75
 #: `Parts` as arrays of NumPy.
 HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-# How far from zero the coefficients of groups start: members that are alike stay so.
+# How far from zero the coefficients of groups start: members that start alike stay alike.
 _SCALE = 0.1
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
 _NEVER = -1e3
@@ -152,10 +153,10 @@ _NEVER = -1e3
 
 @dataclass(frozen=True)
 class Stage:
-    """A comparison of candidates, or the last fit: on which rows, and how far fits go there.
+    """A comparison of candidates, or the last fit: its rows, and how far fits go on them.
 
     Members keep ``sizes`` units of features along a path. A candidate is fitted to each fold, and
-    ``n_restarts`` times to all rows, each time from a start of its own.
+    ``n_restarts`` times to all rows, each time from another start.
     """
 
     rung: Rung
@@ -167,7 +168,7 @@ class Stage:
 
 @dataclass
 class _Fit:
-    """Where some runs of a family ended, at one point of their path."""
+    """The end of some runs of a family, at one point of their path."""
 
     kind: Kind
     chunk: IntArray  # their positions among all runs
@@ -179,10 +180,10 @@ class _Fit:
 
 
 class CrossFit:
-    """Fits families of candidates, on folds and on all rows, along paths of subsets.
+    """The fits of candidates, family by family, on folds and on all rows, along paths of subsets.
 
-    The bases of the rows, with ``columns`` by name, are standardized. Where candidates were fitted
-    on fewer rows before, ``starts`` are the groups that these ended with.
+    The bases of the rows, given by name in ``columns``, are standardized. If candidates were
+    fitted on fewer rows before, ``starts`` are the groups at which these fits ended.
     """
 
     def __init__(
@@ -202,21 +203,21 @@ class CrossFit:
         # Members lose features gradually, but not all points on the way are within the limit.
         most_units = columns["features"].units_within(plan.most_features)
         self._allowed = [size for size in stage.sizes if size <= most_units]
-        # The more rows a block has, the fewer runs it can work on at once.
+        # The more rows a block has, the fewer runs it can compute at once.
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
         self._with_totals: set[tuple[bool, bool]] = set()
         self._needs_double: dict[str, bool] = {}
-        # What is limited may have to be worse.
+        # A selection within limits may have to be worse.
         self.contest = Contest(rows, self._n_parts, not np.isfinite(plan.most_terms))
-        #: Those whose predictions of held-out rows the blocks have, in that order.
+        #: The candidates whose predictions of held-out rows the blocks have, in that order.
         self.candidates = self.contest.candidates
-        #: Where candidates ended that others go on from: on the first fold of a rung.
+        #: Where candidates ended from which others start: on the first fold of a rung.
         self.ended: dict[Point, Group] = {}
-        # The same of every fold, as numbers of single precision that groups can be made of.
+        # The same for every fold, in single precision, so that groups can be made of it.
         self._kept: dict[Point, list[tuple[Family, _Fit, int, int]]] = {}
 
     def points(self, family: Family) -> list[Candidate]:
-        """The candidates of a family: every penalty, and every size within the limits."""
+        """Return the candidates of a family: every penalty, and every size within the limits."""
         found = []
         for alpha in family.alphas:
             for size in self._sizes_of(family):
@@ -229,8 +230,8 @@ class CrossFit:
     def hold_out(self, family: Family) -> None:
         """Fit each candidate of a family to every fold.
 
-        What they predict of the rows that they were not fitted on stays in the blocks, where
-        they are compared.
+        The predictions of rows that they were not fitted on stay in the blocks, where they are
+        compared.
         """
         n_parts, allowed = self._n_parts, self._sizes_of(family)
         runs = np.tile(np.arange(n_parts), len(family.alphas))
@@ -240,7 +241,7 @@ class CrossFit:
             of_runs = runs[fit.chunk]
             points = fit.chunk // n_parts * len(allowed) + allowed.index(fit.size)
             fit.ended[:] = self.contest.hold_out(fit.kind, points, of_runs, fit.parts)
-            # Where runs ended is remembered as far as anybody will ask for it.
+            # Where runs ended is kept only as far as something uses it.
             ended = zip(alpha[fit.chunk].tolist(), of_runs.tolist(), strict=True)
             for position, (of_run, run) in enumerate(ended):
                 point = family.kind, of_run, fit.size
@@ -255,7 +256,7 @@ class CrossFit:
         self._kept = {point: kept for point, kept in self._kept.items() if point in compared}
 
     def _group(self, family: Family, alpha: float, fit: _Fit, position: int) -> Group:
-        """One of the runs."""
+        """Return one of the runs as a group."""
         # A copy of this run alone: a view would keep the parts of all runs.
         theta, intercept, gate, gate_intercept = (
             np.array(to_host(part)[position]) for part in fit.parts
@@ -264,7 +265,7 @@ class CrossFit:
         return Group(family, alpha, theta, intercept, support, gate, gate_intercept, n_iter)
 
     def on_folds(self, point: Point) -> list[Group]:
-        """Return where a candidate ended on every fold, if that is kept."""
+        """Return where a candidate ended on every fold, if that was kept."""
         if point not in self._kept:
             return [self.ended[point]]
         _, alpha, _ = point
@@ -274,18 +275,18 @@ class CrossFit:
         ]
 
     def _path_of(self, family: Family) -> list[int]:
-        """The sizes that the members of a family pass; groups of a wide table begin later."""
+        """Return the sizes along a family's path; groups of a wide table begin later."""
         sizes = self._stage.sizes
         if family.n_members == 1 or sizes[0] <= 2 * _SCREENED or not self._rows.restricts:
             return list(sizes)
         return [size for size in sizes if size <= _SCREENED] or [sizes[-1]]
 
     def _sizes_of(self, family: Family) -> list[int]:
-        """Those within the limits."""
+        """Return the sizes of a family's path that are within the limits."""
         return [size for size in self._path_of(family) if size in self._allowed]
 
     def fitted(self, family: Family, alpha: float, sizes: Sequence[int]) -> dict[int, list[Group]]:
-        """Points of one path on all rows, by their size; a group for each restart."""
+        """Fit points of one path on all rows; return them by size, a group for each restart."""
         restarts = np.arange(self._stage.n_restarts)
         alphas = np.full(len(restarts), float(alpha))
         groups: dict[int, list[Group]] = {size: [] for size in sizes}
@@ -299,9 +300,9 @@ class CrossFit:
     def continued(
         self, points: Sequence[Point], columns: IntArray, gate_columns: IntArray, *, single: bool
     ) -> list[Group]:
-        """Candidates of one kind on all rows, from where they ended, on the same features.
+        """Fit candidates of one kind on all rows, from where they ended, on the same features.
 
-        The rows have laid out those columns of members and gate that are named.
+        The rows have laid out the named columns of members and gate.
         """
         family = points[0][0]
         before = [self._ended_before[point] for point in points]
@@ -346,10 +347,10 @@ class CrossFit:
         folds: bool,
         single: bool,
     ) -> Iterator[_Fit]:
-        """The family's optimum for each run and penalty, a part of the stack at a time.
+        """Yield the family's optimum for each run and penalty, a part of the stack at a time.
 
-        Of the points of a path those of ``sizes`` are given; runs that are then said to have ended
-        go no further. With ``single``, single precision is used where no block needs double.
+        Only the points of a path in ``sizes`` are given; runs that the caller marks as ended go no
+        further. With ``single``, single precision is used unless a block needs double.
         """
         basis = family.basis
         if single and basis not in self._needs_double:
@@ -411,10 +412,10 @@ class CrossFit:
             rows.broadcast(SearchBlock.set_totals, *of_runs, total)
             self._with_totals.add(of_runs)
         shape, n_members = (start[0].shape[3], start[2].shape[2]), start[0].shape[1]
-        # The columns of members and gate that any run uses, if it is worth to copy them.
+        # The columns of members and gate that any run uses, where it is worth copying them.
         columns, gate_columns = np.flatnonzero(support.any(axis=(0, 1))), np.arange(shape[1])
         if n_members == 1:
-            # One member is always asked.
+            # A group of one member has no gate.
             gate_columns = gate_columns[:0]
         elif gate_support is not None:
             gate_columns = np.flatnonzero(gate_support.any(axis=0))
@@ -433,7 +434,7 @@ class CrossFit:
             gate_support = None if gate_support is None else gate_support[..., gate_columns]
         n_outputs = rows.n_classes
         if n_outputs == 2:
-            # One number for both classes takes half of the products, and finds the same.
+            # One number for both classes takes half of the products, and finds the same optimum.
             n_outputs = 1
             start = contrast(start[0], 2), contrast(start[1], 2), *start[2:]
         xp = namespace_of(rows.like)
@@ -475,9 +476,9 @@ class CrossFit:
     def _pruned(
         self, family: Family, parts: HostParts, size: int
     ) -> tuple[HostParts, BoolArray, BoolArray]:
-        """Parts without the weakest features of members and gate.
+        """Return parts without the weakest features of members and gate.
 
-        A member that is left without features would be a constant, and the gate the classifier:
+        A member that is left without features would be a constant, and the gate the classifier, so
         it is dropped.
         """
         theta, intercept, gate, gate_intercept = parts
@@ -491,7 +492,7 @@ class CrossFit:
             )
         )
         dropped: BoolArray = ~np.any(theta * support[:, :, None], axis=(2, 3))
-        # Where all coefficients are zero, so are they of members that need not be dropped.
+        # Where all coefficients are zero, members that need not be dropped have zeros, too.
         dropped &= ~dropped.all(axis=1, keepdims=True)
         gate = np.where(dropped[:, :, None], 0.0, gate * gate_support)
         gate_intercept = np.where(dropped, _NEVER, gate_intercept)
@@ -532,9 +533,9 @@ class CrossFit:
         return (theta, np.zeros(theta.shape[:3]), gate, gate[..., 0]), support
 
     def _screened(self, family: Family, size: int) -> BoolArray:
-        """The columns (R, P) of the strongest units of a member alone, in every run.
+        """Return the columns (R, P) of the strongest units of a member alone, in every run.
 
-        Runs are the folds, each of which knows its own rows only, and then the restarts.
+        Runs are the folds, each of which is fitted on its own rows only, and then the restarts.
         """
         if family.basis not in self._screens:
             alone = Family(family.basis, 1, (max(family.alphas),), family.pool)

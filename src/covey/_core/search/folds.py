@@ -1,8 +1,8 @@
-"""Folds by rows' own draws: a row's draw is a function of its number, whichever block it lies in.
+"""Folds by draws of rows: a row's draw is a function of its number, whichever block it lies in.
 
-The rows of a class are assigned to the folds in turn, in the order of their draws. That takes
-knowing all of them; a class of more than `MOST_RANKED` rows is split by the draws themselves
-instead, which are as good as even for so many.
+The rows of a class are assigned to the folds in turn, in the order of their draws. For this, all
+of them must be known; so a class of more than `MOST_RANKED` rows is split by the draws themselves,
+which make folds of nearly equal size for this many rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Drawn = tuple[IntArray, IntArray, FloatArray]
 
 @dataclass(frozen=True)
 class FoldAssignment:
-    """All that a block of rows must know to find the folds of its own rows."""
+    """The facts by which a block of rows finds the folds of its own rows."""
 
     seed: int
     n_folds: int
@@ -45,7 +45,7 @@ class FoldAssignment:
     def parts(
         self, start: int, codes: IntArray, used: BoolArray
     ) -> list[tuple[IntArray, IntArray]]:
-        """Of each fold the positions of rows to fit on and of rows held out.
+        """Return for each fold the positions of rows to fit on and of rows held out.
 
         The rows are those from number ``start`` on; ``codes`` (n,) are their classes, ``used``
         (n,) whether they have a weight.
@@ -67,17 +67,17 @@ class FoldAssignment:
 
 
 def fold_draws(seed: int, repeat: int, start: int, count: int) -> FloatArray:
-    """The draws of rows ``start`` to ``start + count`` for their folds."""
+    """Return the draws of rows ``start`` to ``start + count`` for their folds."""
     return UniformRows(seed, Purpose.FOLD, 0, repeat, 1).read(start, count)[:, 0]
 
 
 def ranked_classes(counts: IntArray) -> IntArray:
-    """The classes whose rows are assigned in turn; the only row of a class is in no fold."""
+    """Return the classes whose rows are assigned in turn; a class's only row is in no fold."""
     return np.flatnonzero((counts > 1) & (counts <= MOST_RANKED))
 
 
 def possible_folds(n_folds: int, counts: IntArray, classes: npt.NDArray[Any]) -> int:
-    """Return how many folds classes of so many rows allow; warns of a class with a single row."""
+    """Return how many folds classes of these sizes allow; warn of a class with a single row."""
     if counts.max() < 2:
         raise ValueError(
             "No class has two rows, so none can be held out to choose between candidates; use "
@@ -99,7 +99,10 @@ def possible_folds(n_folds: int, counts: IntArray, classes: npt.NDArray[Any]) ->
 def drawn(
     start: int, codes: IntArray, used: BoolArray, seed: int, n_repeats: int, ranked: IntArray
 ) -> Drawn:
-    """What a block sends of its rows of `ranked_classes`; rows are as for `FoldAssignment`."""
+    """Return the numbers, classes and draws of a block's rows of `ranked_classes`.
+
+    The parameters are those of `FoldAssignment`.
+    """
     rows = np.flatnonzero(np.isin(codes, ranked) & used)
     draws = [fold_draws(seed, repeat, start, len(codes))[rows] for repeat in range(n_repeats)]
     return rows + start, codes[rows], np.stack(draws)
@@ -124,15 +127,15 @@ def assigned_folds(
         rows = np.flatnonzero(code == label)
         in_turn = (before[label] + np.arange(len(rows))) % n_folds
         for repeat, of_repeat in enumerate(draws):
-            # Of equal draws the row of the lower number comes first.
+            # Of equal draws the row with the lower number comes first.
             fold[repeat, rows[np.argsort(of_repeat[rows], kind="stable")]] = in_turn
     large = np.flatnonzero(counts > MOST_RANKED)
     return FoldAssignment(seed, n_folds, tuple(large.tolist()), number, fold)
 
 
-# Rows of a class that a rung fits on, if there are twice as many.
+# How many rows of a class a rung fits on, if the class has twice as many.
 _LEAST_OF_CLASS = 100
-# What members predict, and how much they matter, is known well enough on average of so many rows.
+# Average predictions and importances are known well enough from this many rows.
 ROWS_FOR_MEANS = 50_000
 
 
@@ -146,7 +149,7 @@ class RowSample:
 
     @property
     def fitted(self) -> RowSample:
-        """Those that are fitted on."""
+        """Return the part of the sample that is fitted on."""
         return RowSample(self.rows[: self.n_fitted], self.n_fitted, self.factor[: self.n_fitted])
 
 
@@ -163,10 +166,11 @@ class SampledRows:
 def sampled_rows(
     n_fitted: int, counts: IntArray, seed: int, start: int, codes: IntArray, used: BoolArray
 ) -> RowSample:
-    """The sample of rows from number ``start`` on that fits on about ``n_fitted`` of the table.
+    """Return the sample of the rows from number ``start`` on.
 
-    As many are held out. ``counts`` (C,) are the rows with a weight of each class in the table,
-    ``codes`` (n,) the classes of these rows, ``used`` (n,) whether they have a weight.
+    About ``n_fitted`` rows of the whole table are fitted on, and as many are held out. ``counts``
+    (C,) are the rows with a weight of each class in the table, ``codes`` (n,) the classes of these
+    rows, ``used`` (n,) whether they have a weight.
     """
     share = n_fitted / counts.sum()
     taken = np.minimum(0.5, np.maximum(share, _LEAST_OF_CLASS / np.maximum(counts, 1)))

@@ -1,4 +1,4 @@
-"""What a search will try: groups of members, on which bases, with which penalties, how far."""
+"""The plan of a search: groups of members, on which bases, with which penalties, how far."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from covey._core.search.rows import Rung
 Effort = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[str, ...] = get_args(Effort)
 
-# Beyond so many, candidates that could learn more are worth their time.
+# Beyond this many, candidates that could learn more are worth their time.
 _MANY_ROWS = 1_000
-# Up to so many rows times classes, fits need not go as far.
+# Up to this many rows times classes, fits may end earlier.
 _FEW = 2_000
-# Larger groups, of "best", have so many times the members.
+# Larger groups, of "best", have this many times the members.
 _TIMES = 3
 
 
@@ -31,8 +31,8 @@ _TIMES = 3
 class Family:
     """Candidates that differ in their penalty, and in how many features members keep.
 
-    One member has no gate: it is a regularized linear model. "richest" stands for ramps, where
-    there are any, else for the features.
+    One member has no gate: it is a regularized linear model. "richest" stands for ramps where
+    there are any, and otherwise for the features.
     """
 
     basis: str  # what the members see
@@ -60,7 +60,7 @@ class Gated:
 
 @dataclass(frozen=True)
 class Pace:
-    """How far fits go."""
+    """The number of iterations that fits may take."""
 
     max_iter: int  # iterations at the first point of a path
     path_iter: int  # and at each later one, which starts from the point before it
@@ -68,14 +68,14 @@ class Pace:
 
 @dataclass(frozen=True)
 class Task:
-    """What is searched for, for one kind of target.
+    """The settings of a search for one kind of target.
 
     Numbers have one pool, the mean, and features are clipped to the range of the training rows
-    before they are multiplied: a probability ends at 1, a number would follow a product wherever
-    it goes. Penalties are against the mean log-likelihood, or loss, of a row. Members of classes
-    are drawn to a common model by a quarter of their penalty: without it, on many tables, each is
+    before they are multiplied: a probability cannot exceed 1, but a number would follow a product
+    anywhere. Penalties are relative to the mean log-likelihood, or loss, of a row. A quarter of
+    the penalty draws members of classes to a common model: without it, on many tables, each is
     sure of one class whatever the row, and the gate between them is the classifier. (With more of
-    the penalty members become one, and rounding decides how they part.)
+    the penalty, members become equal, and rounding decides how they part.)
     """
 
     loss_name: str  # what the losses of candidates are called
@@ -89,9 +89,10 @@ class Task:
     many_rows: tuple[Gated, ...] = ()  # besides those of "balanced", where there are many rows
     n_ramps: int = 6  # of each feature
     toward_mean: float = 0.0  # see `covey._core.gating.gate.GatedObjective`
-    # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
+    # With more, rounding errors grow until weights and repeated rows no longer agree; nothing is
+    # gained.
     pace: Pace = Pace(max_iter=50, path_iter=12)
-    # On rungs: what wins there is fitted again, on more rows.
+    # On rungs: the winner there is fitted again on more rows.
     rung_pace: Pace = Pace(max_iter=30, path_iter=8)
     few: Task | None = None  # what is searched for where few rows tell little: see `of_size`
 
@@ -119,7 +120,8 @@ CLASSIFICATION = Task(
     ),
     toward_mean=0.25,
 )
-# The way to the optimum is long, and where rows are few, rows held out gain nothing by its end.
+# The way to the optimum is long, and where rows are few, reaching its end does not improve the
+# loss.
 CLASSIFICATION = replace(
     CLASSIFICATION,
     few=replace(
@@ -129,8 +131,8 @@ CLASSIFICATION = replace(
     ),
 )
 
-# Numbers bear weaker penalties than classes, longer ways to the optimum and finer ramps: a target
-# may be nearly a function of the features.
+# Numbers need weaker penalties than classes, more iterations and finer ramps: a target may be
+# nearly a function of the features.
 REGRESSION = Task(
     loss_name="mean_loss",
     numbers=True,
@@ -158,9 +160,9 @@ REGRESSION = Task(
 
 
 def of_size(task: Task, n_rows: int, n_outputs: int) -> Task:
-    """Return what is searched for in a table of this many rows.
+    """Return the settings of a search in a table of this many rows.
 
-    Rows times classes count: a few hundred rows of twenty classes have much to tell.
+    Rows times classes count: a few hundred rows of twenty classes hold much information.
     """
     return task.few if task.few is not None and n_rows * n_outputs <= _FEW else task
 
@@ -173,12 +175,12 @@ def families(
     n_rows: float,
     share_left: float = 1.0,
 ) -> list[Family]:
-    """The candidates of an effort, whatever the bases of the data allow of them.
+    """Return the candidates of an effort, whichever bases the data allow.
 
     ``n_members`` is the size of a gated group, ``alpha`` the only penalty (None: those of the
     task), ``n_rows`` the number of rows or the sum of their weights. ``share_left`` is the share
     of a constant's loss that a linear model leaves: the best penalty of numbers is proportional
-    to it, which folds find out, but "fast" has none.
+    to it. Folds find it out, but "fast" has no folds.
     """
     shrunk = shrinkage(n_rows)
 
@@ -196,7 +198,7 @@ def families(
         )
 
     if effort == "fast":
-        # A member alone is for those who want to read less than a group has.
+        # A member alone is for people who want to read less than a group has.
         fast = gated(task.fast, share_left)
         return [fast, Family("features", 1, fast.alphas, task.pool)]
     wanted = [
@@ -211,7 +213,7 @@ def families(
 
 
 def on_bases(wanted: Sequence[Family], bases: Collection[str]) -> list[Family]:
-    """Those of the families that the bases of the data allow."""
+    """Return the families that the bases of the data allow."""
     names = {"richest": "ramps" if "ramps" in bases else "features"}
     found = [
         replace(one, basis=names.get(one.basis, one.basis), gate=names.get(one.gate, one.gate))
@@ -253,19 +255,19 @@ class Candidate:
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What parameters and the size of a table decide about a search; it says so as text.
+    """All that parameters and the size of a table decide about a search.
 
-    Folds are assigned, or pairs of row numbers in the order of the table; without any, the first
-    family within the limits is taken. A long table is searched on ``rungs``, which have folds of
-    their own: candidates are compared on some of its rows, what can still win on more of them, and
-    only what is selected is fitted on all.
+    Folds are assigned, or are pairs of row numbers in the order of the table; without folds, the
+    first family within the limits is taken. A long table is searched on ``rungs``, which have
+    folds of their own: candidates are compared on some of its rows, those that can still win on
+    more of them, and only what is selected is fitted on all.
 
-    A journal keeps the steps, to continue from after an interruption. With ``single``, folds are
-    fitted in single precision. That is twice as fast, but what rounding does then depends on how
-    rows lie in blocks, and may decide between candidates that are nearly equal. ``n_errors`` is
-    how many standard errors more loss fewer terms are worth. With ``keeps_folds``, the flock knows
-    what is selected as it was fitted on each fold, too, and is the average of these and the one of
-    all rows if that one has more than ``averaged_beyond`` terms.
+    A journal keeps the steps, so that an interrupted search can continue. With ``single``, folds
+    are fitted in single precision. That is twice as fast, but rounding then depends on how rows
+    lie in blocks, and may decide between candidates that are nearly equal. ``n_errors`` is by how
+    many standard errors the loss may rise for fewer terms. With ``keeps_folds``, the flock keeps
+    the selected groups as they were fitted on each fold, too, and is the average of these and of
+    the one fitted on all rows if that one has more than ``averaged_beyond`` terms.
 
     ``most_features`` of a member, ``most_terms`` and ``most_members`` of all are what a person is
     willing to read. A term is one column in one member, or in the gate of one group.
@@ -289,7 +291,7 @@ class SearchPlan:
     journal: Journal | None = None
 
     def __str__(self) -> str:
-        """Say what will be tried, family by family."""
+        """Describe the families that will be tried, one per line."""
         tried = []
         for one in self.families:
             members = f"{one.n_members} members" if one.n_members > 1 else "one member"
@@ -302,12 +304,12 @@ class SearchPlan:
 
 @dataclass(frozen=True)
 class Watch:
-    """Functions that a search calls on its way, and what an interruption does.
+    """Functions that a search calls on its way, and the consequences of an interruption.
 
     ``on_family`` gives the context in which a family is cross-fitted; ``on_refit`` and
-    ``on_iteration`` are called before the last fit and after each iteration. With ``may_stop``,
-    who interrupts the comparison of candidates gets the best of those that are compared, and
-    ``on_stop`` is called. No family is begun any more when ``is_late``.
+    ``on_iteration`` are called before the last fit and after each iteration. With ``may_stop``, an
+    interruption of the comparison yields the best of the candidates compared so far, and
+    ``on_stop`` is called. No family is begun once ``is_late``.
     """
 
     on_family: Callable[[Family], AbstractContextManager[Any]]

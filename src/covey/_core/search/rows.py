@@ -1,8 +1,8 @@
-"""The rows of a table that is searched: blocks, and what is reduced over them.
+"""The rows of a table that is searched: blocks, and sums over them.
 
 A table is one or more blocks of rows, as for Algorithm 1 (`covey._core.algorithm1.rows`), each a
 `covey._core.search.block.SearchBlock`. A table in memory has one or several (`SearchInMemory`);
-blocks that lie on workers, and that may be lost, are made again from their rows and from a
+blocks on workers, which may be lost, are made again from their rows and from a
 `covey.dask._blocks.ReplayLog`.
 """
 
@@ -27,28 +27,28 @@ from covey._core.search.folds import (
     ranked_classes,
 )
 
-# A longer table is searched in blocks of so many rows: what is made of them stays in the cache,
-# and cores work side by side.
+# A longer table is searched in blocks of this many rows: their columns stay in the cache, and
+# cores work side by side.
 _MOST_IN_A_BLOCK, _ROWS_OF_A_BLOCK = 10_000, 4_096
 
 
 class SearchRows(Blocks[SearchBlock]):
     """The rows of a table that is searched; ``n_classes`` is 1 for numbers.
 
-    ``restricts`` is whether it is worth the time to copy the columns that are in use.
+    ``restricts`` is whether copying the columns in use saves time.
     """
 
     is_sparse: bool
     restricts = False
 
     def growing(self, name: str, n_columns: int, settings: TrainingSettings) -> Blocks[RowBlock]:
-        """The rows on which members are grown on a basis: see `SearchBlock.begin_growing`."""
+        """Return the rows on which members of a basis grow: see `SearchBlock.begin_growing`."""
         self.broadcast(SearchBlock.begin_growing, name, settings)
         return GrowingRows(self, name, n_columns)
 
 
 class SearchInMemory(MemoryBlocks[SearchBlock], SearchRows):
-    """A table that is searched, all of its rows in memory, in one block or several."""
+    """A table that is searched, with all of its rows in memory, in one block or several."""
 
     def __init__(self, blocks: Sequence[SearchBlock]) -> None:
         super().__init__(blocks, side_by_side=True)
@@ -63,7 +63,7 @@ def in_blocks(
     rows: slice,
     beside: Array | None = None,
 ) -> list[SearchBlock]:
-    """Some rows of a table in memory as blocks; ``target_of`` makes the target of some y."""
+    """Return rows of a table in memory as blocks; ``target_of`` makes the target of some y."""
     at_once = rows.stop - rows.start
     if beside is None and at_once > _MOST_IN_A_BLOCK:
         at_once = _ROWS_OF_A_BLOCK
@@ -102,7 +102,7 @@ class GrowingRows(Blocks[RowBlock]):
 def folds_of_rows(
     rows: SearchRows, n_folds: int, classes: npt.NDArray[Any], *, seed: int, n_repeats: int
 ) -> FoldAssignment:
-    """Stratified folds by the rows' own draws, whichever blocks they lie in."""
+    """Return stratified folds by the rows' own draws, whichever blocks they lie in."""
     (counts,) = rows.sum(SearchBlock.class_counts)
     n_folds = possible_folds(n_folds, counts, classes)
     known = rows.gather(SearchBlock.fold_draws, seed, n_repeats, ranked_classes(counts))
@@ -115,10 +115,10 @@ _FEWEST, _MOST = 5_000, 20_000
 
 @dataclass(frozen=True)
 class Rung:
-    """Some rows of a long table, or all of them, and the folds by which candidates are compared.
+    """Some rows of a long table, or all of them, and the folds on which candidates are compared.
 
-    ``n_rows`` is how many there are to fit on; penalties, which are given for those of the first
-    rung, are multiplied with ``factor``.
+    ``n_rows`` is the number of rows to fit on; penalties, which are given for those of the first
+    rung, are multiplied by ``factor``.
     """
 
     rows: SearchRows
@@ -132,12 +132,12 @@ class Rung:
     def whole(
         cls, rows: SearchRows, folds: FoldAssignment | Folds, n_rows: int, factor: float = 1.0
     ) -> Rung:
-        """All rows."""
+        """Return the rung of all rows."""
         return cls(rows, folds, n_rows, factor)
 
 
 def rung_sizes(n_rows: int) -> list[int]:
-    """On how many rows of so long a table the rungs fit; none where all are few enough."""
+    """Return how many rows each rung of a table fits on; none where the table is short."""
     if n_rows <= _FEWEST:
         return []
     if n_rows < 4 * _FEWEST:
@@ -157,9 +157,9 @@ def sampled_rung(
     beside: Array | None = None,
     numbers: IntArray | None = None,
 ) -> Rung:
-    """A rung of sampled rows, of which the first are fitted on and the others held out.
+    """Return a rung of sampled rows: the first of them are fitted on and the others held out.
 
-    With ``folds``, pairs of positions, these say which are held out; without any, none is.
+    ``folds``, pairs of positions, say which are held out; without them none is.
     """
     n_rows = len(weight)
     fitted = in_blocks(X, y, target_of, weight, slice(0, n_fitted), beside)

@@ -44,7 +44,7 @@ from covey._core.search.plan import (
 from covey._core.search.rows import Rung, SearchRows
 from covey._core.search.selection import Budget, thrifty_weights
 
-# Candidates, with all points of their path, that go on to the next rung.
+# How many candidates, with all points of their path, go on to the next rung.
 _MOST_PATHS = 5
 
 
@@ -62,7 +62,7 @@ class Compared:
     readable: FloatArray | None = None
 
     def groups_on_folds(self, shares: FloatArray) -> list[list[tuple[float, Group]]]:
-        """Return what these shares select, with them, as it was fitted on each fold."""
+        """Return the groups that these shares select, with the shares, as fitted on each fold."""
         selected = [
             [(share, group) for group in self.on_folds((one.family.kind, one.alpha, one.size))]
             for one, share in zip(self.candidates, shares, strict=True)
@@ -71,7 +71,7 @@ class Compared:
         return [list(groups) for groups in zip(*selected, strict=True)]
 
     def flocks_of_folds(self, bases: dict[str, ScaledBasis]) -> OnFolds:
-        """Return what is selected as it was fitted on each fold, and the rows of the folds."""
+        """Return the selected flock as it was fitted on each fold, and the rows of the folds."""
         assert not isinstance(self.rung.folds, FoldAssignment)
         folds = list(self.rung.folds)
 
@@ -86,7 +86,7 @@ class Compared:
         return found
 
     def surviving(self, families: Sequence[Family]) -> list[Family]:
-        """The families, with the penalties whose path may win on more rows.
+        """Return the families, with the penalties whose path may win on more rows.
 
         Those that are selected come first, then those of the least loss.
         """
@@ -104,7 +104,7 @@ class Compared:
 
 
 def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
-    """Return what was compared, on which rows, and what came of it."""
+    """Return a record of the comparison: the rows, the candidates, their losses and weights."""
     known = [one for compared in found for one in compared.candidates]
     per_rung = [len(compared.candidates) for compared in found]
     n_rows = np.repeat([compared.rung.n_rows for compared in found], per_rung)
@@ -132,10 +132,10 @@ def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
 _MOST_AVERAGED = 5
 # Iterations of fits that are not compared with others.
 _MAX_ITER = 50
-# Groups of a flock that is searched on several rungs: to fit more on all rows takes long, and
+# Groups of a flock that is searched on several rungs: fitting more on all rows takes long and
 # gains little.
 _MOST_GROUPS = 4
-# Numbers of all rows that are kept in single precision, 4 bytes each; more are made again.
+# How many numbers of all rows are kept in single precision, 4 bytes each; more are made again.
 _MOST_NUMBERS = 1 << 24
 _STOPPED_EARLY = (
     "Interrupted: {} of {} families of candidates were compared, and the flock is the best of "
@@ -157,8 +157,8 @@ class Search:
         rungs = plan.rungs
         for table in (rows, *(rung.rows for rung in rungs)):
             table.broadcast(SearchBlock.set_weight_unit, table.max(SearchBlock.largest_weight))
-        # The last rung has rows enough to know where ramps begin and end. It compares what was
-        # grown before, if there is another one: single precision is enough.
+        # The last rung has enough rows to show where ramps begin and end. It compares candidates
+        # that were grown before if there is another rung, for which single precision is enough.
         last = rungs[-1].rows if rungs else rows
         self._bases = standardized_bases(
             last,
@@ -193,12 +193,13 @@ class Search:
         for rung, before_it in zip(rungs, [None, *rungs], strict=False):
             if before_it is not None:
                 before_it.rows.broadcast(SearchBlock.drop_layouts)
-            # What wins on a rung is continued on all rows, and not fitted to all of its own.
+            # A candidate that wins on a rung is continued on all rows, and not first fitted to the
+            # rung's.
             n_fitted = 0 if self._rungs and rung.folds else n_restarts
             fits = self._cross_fit(rung, n_fitted, watch, starts)
             if rung.folds:
                 for number, family in enumerate(families):
-                    # Whether there is anything to go on with, from here or from fewer rows.
+                    # This needs something to continue, from here or from fewer rows.
                     known = bool(fits.candidates or found)
                     if watch.is_late is not None and known and watch.is_late():
                         stopped = True
@@ -250,7 +251,7 @@ class Search:
         watch: Watch,
         starts: Mapping[Point, Group],
     ) -> CrossFit:
-        """Let the rows know their folds; what fits candidates to these and to all rows."""
+        """Assign the folds to the rows; return the object that fits candidates."""
         rung.rows.broadcast(SearchBlock.set_folds, rung.folds, n_restarts)
         features, plan, n_parts = self._columns["features"], self.plan, len(rung.folds)
         pace = plan.task.rung_pace if self._rungs else plan.task.pace
@@ -258,7 +259,7 @@ class Search:
         sizes = path_sizes(features.n_units, most_units, plan.most_terms)
         max_iter = pace.max_iter if n_parts else _MAX_ITER
         stage = Stage(rung, n_restarts, max_iter, pace.path_iter, sizes)
-        # What one fold fits on, others hold out: each begins anew.
+        # Each fold begins anew: rows that one fold fits on are held out by others.
         known = starts if n_parts <= 1 else {}
         return CrossFit(stage, self._columns, plan, known, watch.on_iteration)
 
@@ -269,7 +270,7 @@ class Search:
         watch: Watch,
         may_stop: bool,
     ) -> list[tuple[float, Group]]:
-        """Return what has a weight, on all rows, from where it ended on some of them."""
+        """Fit the candidates with a weight on all rows, from where they ended on some of them."""
         points: dict[Family, list[tuple[float, Point]]] = {}
         for one, share in zip(compared.candidates, compared.shares, strict=True):
             if share > 0:
@@ -301,7 +302,7 @@ class Search:
         return groups
 
     def _lay_out(self, groups: Sequence[Group], single: bool) -> tuple[IntArray, IntArray]:
-        """Let all rows lay out the columns that groups of one kind use: of members, of gates."""
+        """Let all rows lay out the columns of members and gates that groups of one kind use."""
         family = groups[0].family
         used: dict[str, BoolArray] = {}
         for group in groups:
@@ -315,7 +316,7 @@ class Search:
         for name, columns in used.items():
             scaled, positions[name] = self._bases[name].only(columns)
             if single:
-                # A device has memory enough, and to send them takes time.
+                # A device has memory enough, and sending columns to it takes time.
                 keep = self.plan.n_rows * len(positions[name]) <= _MOST_NUMBERS
                 keep |= not is_on_host(self._rows.like)
                 standardize_single(self._rows, name, scaled, self._features, keep=keep)
@@ -324,7 +325,7 @@ class Search:
         return positions[family.basis], positions[family.gate]
 
     def _only(self, rung: Rung, fits: CrossFit, families: Sequence[Family]) -> Compared:
-        """The largest point within the limits: without folds nothing is known of smaller ones."""
+        """Return the largest point within the limits: without folds, none can be compared."""
         only = next(
             point
             for family in families
@@ -337,7 +338,7 @@ class Search:
         return Compared(rung, [only], np.ones(1), np.full(1, np.nan), fits.on_folds)
 
     def _compared(self, rung: Rung, fits: CrossFit) -> Compared:
-        """The candidates, the weight of each, and its mean held-out loss, (M,)."""
+        """Return the candidates, the weight of each, and its mean held-out loss, (M,)."""
         rows = rung.rows
         losses, weight = rows.sum(SearchBlock.candidate_losses)
         total = float(weight[0])
@@ -359,7 +360,7 @@ class Search:
     def _refitted(
         self, fits: CrossFit, compared: Compared, n_restarts: int
     ) -> list[tuple[float, Group]]:
-        """What has a weight, on all rows; the heaviest first, for a reader may stop early."""
+        """Yield fits on all rows of the candidates with a weight, the heaviest first."""
         self._rows.broadcast(SearchBlock.drop_single_precision)
         paths: dict[tuple[Family, float], dict[int, float]] = {}
         for one, share in zip(compared.candidates, compared.shares, strict=True):
@@ -373,7 +374,7 @@ class Search:
         return groups
 
     def _importance(self, groups: Groups) -> FloatArray:
-        """The mean importance of each member over the rows, (K,)."""
+        """Return the mean importance of each member over the rows, (K,)."""
         (counts,) = self._rows.sum(SearchBlock.class_counts)
         every = max(1, int(counts.sum()) // ROWS_FOR_MEANS)
         importance, weight = self._rows.sum(SearchBlock.importance, every, groups)

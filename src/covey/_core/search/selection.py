@@ -12,23 +12,23 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray
 
 RowLoss = Callable[[FloatArray], FloatArray]
 
-# No candidate is surer than this that a class is impossible.
+# No candidate is allowed to be surer than this that a class is impossible.
 _FLOOR = 1e-6
 # A pick must lower the loss by this, or the selection before it is kept.
 _GAIN = 1e-9
 # How much smaller each budget of terms is than what the selection before it has.
 _FEWER = 0.8
-# So many terms nobody reads, and so many a person can.
+# Nobody reads more terms than the first, and a person can read the second.
 MANY_TERMS, READABLE_TERMS = 100, 40
 
 
 def log_losses(true: FloatArray) -> FloatArray:
-    """The log-losses (..., n) of probabilities of the true class of each row."""
+    """Return the log-losses (..., n) of probabilities of the true class of each row."""
     return -np.log(true)
 
 
 def possible(true: FloatArray) -> FloatArray:
-    """Return what candidates give to the true class, but never zero.
+    """Return the candidates' probabilities of the true class, raised above zero.
 
     A candidate without a prediction of a row (NaN) is as wrong there as can be.
     """
@@ -36,7 +36,7 @@ def possible(true: FloatArray) -> FloatArray:
 
 
 class PredictionLibrary:
-    """What candidates predict of some rows, (M, n), and the losses and weights of these rows."""
+    """The candidates' predictions of some rows, (M, n), with losses and weights of these rows."""
 
     def __init__(self, predictions: FloatArray, row_losses: RowLoss, weight: FloatArray) -> None:
         self._predictions = predictions
@@ -48,9 +48,9 @@ class PredictionLibrary:
     def pick_losses(
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
-        """The losses, after each pick that is allowed, of the mean of all that are picked.
+        """Return the losses of the mean of all picks after each pick that is allowed.
 
-        They are to be added up over blocks: ``total`` is the sum of the weights of all rows.
+        They are sums over a block: ``total`` is the sum of the weights of all rows.
         """
         if self._picked != list(picked[: len(self._picked)]):
             self._picked, self._sum = [], np.zeros_like(self._sum)
@@ -62,7 +62,7 @@ class PredictionLibrary:
         return (self._row_losses(mean) @ share,)
 
     def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
-        """Return how much the losses of two selections (M,) differ, as sums: see `loss_sums`."""
+        """Return the sums of the difference of two selections' losses (M,): see `loss_sums`."""
         used = (weights > 0) | (best > 0)
         one, other = np.stack([weights, best])[:, used] @ self._predictions[used]
         apart = self._row_losses(one) - self._row_losses(other)
@@ -72,7 +72,7 @@ class PredictionLibrary:
 def loss_sums(
     losses: FloatArray, weight: FloatArray, part: IntArray | None = None, n_parts: int = 1
 ) -> FloatArray:
-    """Sums (n_parts, 5), to be added up over blocks, of the losses (E,) of rows.
+    """Return sums (n_parts, 5) of the losses (E,) of rows, which add up over blocks.
 
     ``part`` (E,) says in which part each row is. See `mean_and_error`.
     """
@@ -85,7 +85,7 @@ def loss_sums(
 
 
 def mean_and_error(sums: FloatArray) -> tuple[float, float]:
-    """The weighted mean of losses, and its standard error."""
+    """Return the weighted mean of losses, and its standard error."""
     total, of_losses, squares, products, weights = sums
     mean = of_losses / total
     variance = squares - 2 * mean * products + mean**2 * weights
@@ -99,9 +99,9 @@ def greedy_weights(
     replace: bool = True,
     affordable: Callable[[Sequence[int]], BoolArray] | None = None,
 ) -> FloatArray:
-    """Weights of the candidates whose mean has the least loss, found pick by pick.
+    """Return the weights of the candidates whose mean has the least loss, found pick by pick.
 
-    Starts from nothing; each pick adds the candidate that lowers the loss of the mean of all
+    It starts from nothing; each pick adds the candidate that lowers the loss of the mean of all
     picked so far the most, the first of equals. Of all sizes on the way, up to ``n_picks``, the
     best is kept. With ``replace`` a candidate can be picked again: its weight grows. The weights
     (M,) are shares of the picks; ``pick_losses`` is that of `PredictionLibrary` over all rows.
@@ -128,7 +128,7 @@ def greedy_weights(
 
 @dataclass(frozen=True)
 class Budget:
-    """What a person is willing to read: terms, members and candidates of all that is selected."""
+    """A limit on the terms, members and candidates that a person must read."""
 
     n_terms: IntArray  # (M,), of each candidate
     n_members: IntArray  # (M,)
@@ -154,16 +154,15 @@ def thrifty_weights(
     budget: Budget,
     n_errors: float,
 ) -> tuple[FloatArray, FloatArray | None]:
-    """The weights (M,) of few terms whose loss is hardly more than that of the best ones.
+    """Return the weights (M,) of few terms whose loss is hardly more than that of the best ones.
 
-    Selections are made within smaller and smaller budgets of terms. Of those whose loss is at
-    most ``n_errors`` standard errors above that of the best selection, the one of fewest terms is
+    Selections are made within smaller and smaller budgets of terms. Of those whose loss is at most
+    ``n_errors`` standard errors above that of the best selection, the one with the fewest terms is
     taken; while more than `MANY_TERMS` are left, which nobody reads, twice as many errors are
-    allowed. The error is that of the difference of the two, which predict the same rows:
-    ``compare(weights, best)`` are the sums of `loss_sums` over these differences.
+    allowed. The error is that of the difference of the two selections, which predict the same
+    rows: ``compare(weights, best)`` returns the sums of `loss_sums` over these differences.
 
-    Returned, too, is the best selection of at most `READABLE_TERMS` terms, where that is another
-    one and there is any.
+    The best selection of at most `READABLE_TERMS` terms is returned, too, if it is another one.
     """
     n_candidates = len(budget.n_terms)
 
@@ -190,10 +189,10 @@ def thrifty_weights(
 def greedy_selection(
     true: FloatArray, weight: FloatArray, *, n_picks: int = 25, replace: bool = True
 ) -> FloatArray:
-    """Weights (M,) of the candidates whose mean has the least log-loss: see `greedy_weights`.
+    """Return the weights (M,) of candidates for the least log-loss: see `greedy_weights`.
 
-    ``true`` (M, n) is what each candidate, fitted without that row, gives to the true class of
-    each row; ``weight`` (n,) how much each row counts.
+    ``true`` (M, n) is the probability that each candidate, fitted without that row, gives to the
+    true class of each row; ``weight`` (n,) is how much each row counts.
     """
     return greedy_mean(possible(true), log_losses, weight, n_picks, replace)
 
@@ -205,7 +204,7 @@ def greedy_mean(
     n_picks: int = 25,
     replace: bool = True,
 ) -> FloatArray:
-    """Return the same for any loss of the mean of what is picked; see `PredictionLibrary`."""
+    """Return such weights for any loss of the mean of the picks; see `PredictionLibrary`."""
     library = PredictionLibrary(predictions, row_losses, weight)
     total = float(weight.sum())
     return greedy_weights(
