@@ -73,9 +73,9 @@ class Outer:
 
 @dataclass(frozen=True)
 class Edges:
-    """Arrays whose lengths and order are bound, and classes."""
+    """Arrays whose lengths are bound, and classes."""
 
-    edges: Annotated[np.ndarray, Array("E", rising=True, fewest=2, most=4)]
+    edges: Annotated[np.ndarray, Array("E", fewest=2, most=4)]
     widths: Annotated[np.ndarray, Array("E-1", positive=True)]
     sizes: Annotated[np.ndarray, Array("F+1")]
     classes: Annotated[np.ndarray, Labels("C", fewest=2)]
@@ -187,7 +187,6 @@ def test_columns_of_a_file_are_made_of_features_that_there_are(part, value, matc
 @pytest.mark.parametrize(
     ("changed", "match"),
     [
-        ({"edges": np.array([0.0, 1.0, 1.0])}, "edges is not in ascending order"),
         ({"edges": np.zeros(1), "widths": np.zeros(0)}, "edges has 1 entries, which are too few"),
         ({"edges": np.arange(5.0), "widths": np.ones(4)}, "edges has 5 entries, which are too f"),
         ({"widths": np.array([1.0, 0.0])}, "widths holds a number that is not above 0"),

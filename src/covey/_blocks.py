@@ -8,19 +8,12 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from scipy import sparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from covey._core.arrays import in_parts
 from covey._core.limits import FAR, LARGEST
-from covey._validation import (
-    check_all_finite,
-    check_column_names,
-    check_one_target,
-    holds_gaps,
-    naming_tables,
-)
+from covey._validation import check_column_names, check_one_target, holds_gaps, naming_tables
 
 # Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
 ROWS_PER_BLOCK = 1 << 14
@@ -48,21 +41,8 @@ def frame_of_arrow(X: Any) -> Any:
     return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "dtypes") else X
 
 
-def is_plainly_right(known: Any, X: Any) -> bool:
-    """Return whether there is nothing to check, which makes many predictions of few rows fast."""
-    return (
-        get_config()["assume_finite"]
-        and type(X) is np.ndarray
-        and X.dtype == np.float64
-        and X.ndim == 2
-        and len(X) > 0
-        and X.shape[1] == known.n_features_in_
-        and getattr(known, "feature_names_in_", None) is None
-    )
-
-
 def training_table(
-    estimator: BaseEstimator, X: Any, y: Any, *, gaps: bool = False, **how: Any
+    estimator: BaseEstimator, X: Any, y: Any, *, gaps: bool, **how: Any
 ) -> tuple[Any, Any]:
     """X to learn from, of float64, dense or sparse, and y, as a user gave them.
 
@@ -80,8 +60,7 @@ def training_table(
             ensure_all_finite=False,
             **how,
         )
-    check = holds_gaps if gaps else check_all_finite
-    check(X, getattr(estimator, "feature_names_in_", None))
+    holds_gaps(X, getattr(estimator, "feature_names_in_", None), allowed=gaps)
     if hasattr(X, "tocsr") and not X.has_canonical_format:
         # An entry may be stored in parts; their squares are not its square.
         X = X.copy()
@@ -105,44 +84,35 @@ def take_columns(X: Any, columns: np.ndarray) -> Any:
     return X[:, columns if isinstance(X, np.ndarray) else columns.tolist()]
 
 
-def finite_in_blocks(
-    function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
-) -> np.ndarray:
-    """Return a function of rows that is finite, computed block by block.
-
-    Probabilities that underflow to zero are right. Where rows are so far out that sums of their
-    products are infinite, and differences of these not a number, they are taken as less far.
-    """
-
-    def bounded(rows: Any) -> np.ndarray:
-        found = function(rows)
-        for farthest in _FARTHEST:
-            lost = np.isnan(found).reshape(len(found), -1).any(axis=1)
-            if not lost.any():
-                break
-            nearer = take_rows(rows, np.flatnonzero(lost)).copy()
-            numbers = nearer.data if hasattr(nearer, "tocsr") else nearer
-            np.clip(numbers, -farthest, farthest, out=numbers)
-            found[lost] = function(nearer)
-        return found
-
-    return in_blocks(bounded, X, n_jobs)
-
-
-def in_blocks(
-    function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
+def by_blocks(
+    function: Callable[[Any], np.ndarray],
+    X: Any,
+    n_jobs: int | None = None,
+    *,
+    finite: bool = False,
 ) -> np.ndarray:
     """A function of rows, block by block: all members' predictions may not fit into memory.
 
-    Whatever NumPy is told to do about errors, what underflows is zero.
+    Whatever NumPy is told to do about errors, what underflows is zero. If it must be ``finite``,
+    rows so far out that sums of their products are infinite, and differences of these not a
+    number, are taken as less far.
     """
 
-    def quiet(rows: Any) -> Any:
+    def of_block(rows: Any) -> Any:
         with np.errstate(all="ignore"):  # here, for threads and processes have their own
-            return function(rows)
+            found = function(rows)
+            for farthest in _FARTHEST if finite else ():
+                lost = np.isnan(found).reshape(len(found), -1).any(axis=1)
+                if not lost.any():
+                    break
+                nearer = take_rows(rows, np.flatnonzero(lost)).copy()
+                numbers = nearer.data if hasattr(nearer, "tocsr") else nearer
+                np.clip(numbers, -farthest, farthest, out=numbers)
+                found[lost] = function(nearer)
+            return found
 
     if X.shape[0] <= ROWS_PER_BLOCK:
-        return quiet(X)
+        return of_block(X)
     blocks = (take_rows(X, rows) for rows in in_parts(X.shape[0], ROWS_PER_BLOCK))
-    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(quiet)(rows) for rows in blocks)
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(of_block)(rows) for rows in blocks)
     return sparse.vstack(parts) if sparse.issparse(parts[0]) else np.concatenate(parts)

@@ -133,7 +133,6 @@ class Array(Stored):
     nan: bool = False
     infinite: bool = False
     positive: bool = False
-    rising: bool = False  # along the last axis, each above the one before
     fewest: int = 0  # entries
     most: int | None = None
     kind: str = "float"  # of the stored numbers
@@ -155,8 +154,6 @@ class Array(Stored):
         sizes.bind(self.shape, values.shape, name)
         if self.positive:
             node.check_range((values > 0).all(), name, "holds a number that is not above 0.")
-        if self.rising:
-            node.check((np.diff(values) > 0).all(), name, "is not in ascending order.")
         self._check(values, node, name)
         return values if self.dtype is None else values.astype(self.dtype)
 
@@ -178,7 +175,6 @@ class Array(Stored):
             *([] if self.low is None else [f"at least {self.low:g}"]),
             *([] if self.high is None else [f"at most {self.high:g}"]),
             *(["above 0"] if self.positive else []),
-            *(["ascending"] if self.rising else []),
             *(["NaN allowed"] if self.nan else []),
             *(["infinity allowed"] if self.infinite else []),
         ]
@@ -216,10 +212,8 @@ class Index(Wholes):
     among: str = ""
     none: bool = False
 
-    def __init__(
-        self, shape: str, among: str, *, none: bool = False, rising: bool = False
-    ) -> None:
-        super().__init__(shape, low=-1 if none else 0, rising=rising)
+    def __init__(self, shape: str, among: str, *, none: bool = False) -> None:
+        super().__init__(shape, low=-1 if none else 0)
         object.__setattr__(self, "among", among)
         object.__setattr__(self, "none", none)
 

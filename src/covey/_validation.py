@@ -236,34 +236,18 @@ def naming_tables() -> Iterator[None]:
         raise kind(f"{said.partition('. ')[0].rstrip('.')}; {_TABLES}.") from None
 
 
-def check_all_finite(X: Any, feature_names: Sequence[str] | np.ndarray | None) -> None:
-    """Refuse NaN and infinity, by the name of the column."""
-    if get_config()["assume_finite"] or _is_plainly_finite(X):
-        return
-    _refuse(X, ~np.isfinite(_numbers(X)), feature_names)
-
-
-def holds_gaps(X: Any, feature_names: np.ndarray | None) -> bool:
-    """Return whether X has NaN; refuses infinity, by the name of the column."""
-    if get_config()["assume_finite"] or _is_plainly_finite(X):
-        return False
-    _refuse(X, np.isinf(_numbers(X)), feature_names)
-    return bool(np.isnan(_numbers(X)).any())
-
-
-def _numbers(X: Any) -> np.ndarray:
-    return X.data if hasattr(X, "tocsr") else X
-
-
-def _is_plainly_finite(X: Any) -> bool:
+def holds_gaps(
+    X: Any, feature_names: Sequence[str] | np.ndarray | None, *, allowed: bool = True
+) -> bool:
+    """Return whether X has NaN; refuses infinity, and NaN if not allowed, by its column."""
+    numbers = X.data if hasattr(X, "tocsr") else X
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isfinite(_numbers(X).sum()))
-
-
-def _refuse(X: Any, broken: np.ndarray, feature_names: Sequence[str] | np.ndarray | None) -> None:
-    """Refuse what is broken, by the name of its column."""
+        if get_config()["assume_finite"] or np.isfinite(numbers.sum()):
+            return False
+    gaps = np.isnan(numbers)
+    broken = np.isinf(numbers) if allowed else gaps | np.isinf(numbers)
     if not broken.any():
-        return
+        return bool(gaps.any())
     if hasattr(X, "tocsr"):
         entries = X.tocoo()
         row, column = (axis[np.argmax(broken)] for axis in (entries.row, entries.col))

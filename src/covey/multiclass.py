@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from covey._blocks import as_table, in_blocks, take_rows
+from covey._blocks import as_table, by_blocks, take_rows
 from covey._core.fusion import codes
 from covey._models import classifies, fit_with, parameters_of_rows
 from covey._typing import available_if
@@ -339,7 +339,7 @@ class CodeBookClassifier(
         check_is_fitted(self, "code_book_")
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return in_blocks(function, X)
+        return by_blocks(function, X)
 
     def _bits(self, X: Any) -> np.ndarray:
         # A learner that none of the rows so far was for knows nothing of its bit.

@@ -572,6 +572,30 @@ def test_a_long_word_among_times_is_not_parsed(tmp_path):
     refused_soon(path, "words is no list of words")
 
 
+@pytest.mark.parametrize("part", ["typical", "kept"])
+def test_a_gap_in_remembered_rows_is_refused_where_the_model_takes_none(part, tmp_path):
+    model = covey.FusionClassifier([GaussianNB()]).fit(ROWS, SIDES)
+    path = saved(model, tmp_path / "model.covey")
+    with_array(
+        path,
+        lambda document: document["model"]["fitted"]["seen_columns"][part],
+        lambda values: np.where(values == values.min(), np.nan, values),
+    )
+    with pytest.raises(ModelFileError, match="seen_columns has a gap in a column"):
+        load(path)
+
+
+def test_remembered_gaps_of_a_model_that_takes_them_come_back(tmp_path):
+    gaps = np.where(np.arange(100).reshape(50, 2) % 3 == 0, np.nan, ROWS)
+    gaps[10:40, 1] = np.nan
+    filled = Pipeline([("fill", HistGradientBoostingClassifier(max_iter=2))])
+    model = covey.FusionClassifier([filled]).fit(gaps, SIDES)
+    again = load(saved(model, tmp_path / "model.covey"))
+    np.testing.assert_array_equal(
+        again.contributions(gaps[:2]).values, model.contributions(gaps[:2]).values
+    )
+
+
 def test_two_columns_of_one_name_are_refused(tmp_path):
     model = covey.SubsetEnsembleClassifier(2, max_iter=10).fit(ROWS, SIDES)
     twice = replace(model.model_.table, feature_names_in_=np.array(["a", "a"], dtype=object))

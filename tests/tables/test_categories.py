@@ -37,9 +37,11 @@ def test_columns_of_text_and_categories_are_found_by_their_type():
 def test_columns_are_named_numbered_or_masked():
     assert categorical_columns(FRAME, ["kind", "number"], list(FRAME.columns)) == [0, 2]
     assert categorical_columns(FRAME, [True, False, False, False, False, True], None) == [0, 5]
+    assert categorical_columns(FRAME, slice("number", "kind"), list(FRAME.columns)) == [0, 1, 2]
+    assert categorical_columns(FRAME, [-1], None) == [5]
     with pytest.raises(ValueError, match="categorical_features names the column 9"):
         categorical_columns(FRAME, [9], None)
-    with pytest.raises(ValueError, match="must be a mask of all 6 columns"):
+    with pytest.raises(ValueError, match="categorical_features is a mask of 1 columns"):
         categorical_columns(FRAME, [True], None)
 
 

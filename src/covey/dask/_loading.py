@@ -11,7 +11,7 @@ import joblib
 import numpy as np
 import pandas as pd
 
-from covey._validation import check_all_finite
+from covey._validation import holds_gaps
 from covey.dask._spill import size_of
 
 
@@ -217,7 +217,7 @@ def _features(X: Any, number: int, names: Sequence[str] | None) -> Any:
         raise ValueError(f"Block {number} of X must have two dimensions, got shape {X.shape}.")
     if X.shape[0]:
         try:
-            check_all_finite(X, names)
+            holds_gaps(X, names, allowed=False)
         except ValueError as error:
             raise ValueError(str(error).replace("(row", f"(block {number}, row", 1)) from None
     return X

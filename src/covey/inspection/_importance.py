@@ -234,14 +234,18 @@ def measured(
     ``numbers`` (n, P) are made of the rows and ``unit`` (P,) says of which column each; ``used``
     are measured, others are worth nothing. The ``target`` is y, and the classes of a classifier.
     """
-    n_columns, truth = len(names), encoded(*target)
+    n_columns, (truth, classes) = len(names), target
+    if classes is None:
+        truth = truth.astype(np.float64).ravel()
+    else:
+        truth = encode_labels(truth, np.asarray(classes), "y holds")
     made = np.flatnonzero(np.isin(unit, used) & (np.ptp(numbers, axis=0) > 0))
     used = np.intersect1d(used, unit[made])
     loss, half, points = np.zeros((3, n_columns))
     group = np.full(n_columns, -1)
     if len(used) and len(truth) > 2:
         spread = None
-        if target[1] is None:
+        if classes is None:
             mean = np.average(truth, weights=weight)
             spread = float(np.average((truth - mean) ** 2, weights=weight)) or 1.0
         with np.errstate(all="ignore"):
@@ -283,13 +287,6 @@ def most_used(used: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """The positions of the columns in use (D,) that are measured: the largest by their sizes."""
     order = np.argsort(-np.where(used, sizes, -1.0), kind="stable")
     return np.sort(order[: min(_MOST_COLUMNS, int(np.sum(used)))])
-
-
-def encoded(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
-    """The codes of classes, or numbers as floats."""
-    if classes is None:
-        return np.asarray(y, dtype=np.float64).ravel()
-    return encode_labels(np.asarray(y), np.asarray(classes), "y holds")
 
 
 def _looked_at(model: Any, n_columns: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from sklearn.utils import Bunch, check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from covey import __version__
-from covey._blocks import finite_in_blocks
+from covey._blocks import by_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.rows import DivergedError
@@ -40,7 +40,7 @@ from covey.members._importance import MOST_KEPT, TrainingSample
 from covey.members._linear_model import GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._mixed_model import MixedModel
-from covey.members._prepared_fit import PreparedFit, check_newton
+from covey.members._prepared_fit import PreparedFit
 from covey.members._roster import Roster
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import Classes, Numbers
@@ -112,7 +112,8 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     n_features_in_ = _MaybeOf("table.n_features_in_")
     feature_names_in_ = _MaybeOf("table.feature_names_in_")
-    preparation_, _seen_columns = _ThingOf("table.preparation"), _ThingOf("table.seen")
+    _table, preparation_ = _ThingOf("table"), _ThingOf("table.preparation")
+    _seen_columns = _ThingOf("table.seen")
     classes_, y_range_ = _ArrayOf("target.classes"), _ArrayOf("target.range")
     y_center_, y_scale_ = _PartOf[float]("target.center"), _PartOf[float]("target.scale")
     mean_, scale_ = _ArrayOf("scaling.mean"), _ArrayOf("scaling.scale")
@@ -184,7 +185,6 @@ class Flock(CallbackSupportMixin, Ensemble):
         known = getattr(self, "model_", None) if self.warm_start else None
         rows = self._open_rows(X, y, sample_weight, groups, reset=known is None)
         try:
-            check_newton(self.learning_rate, rows.n_features)
             kind.check_rows(self, rows, None if known is None else known.target)
             # If this fit fails, nothing of an earlier one may remain.
             for name in _OF_ONE_FIT if known is not None else (*_OF_ONE_FIT, *_CONTINUED):
@@ -214,7 +214,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     def _put_behind(self, first: TablePreparation) -> None:
         """Let the flock read a table's own columns from now on, before those it was fitted to."""
         known, made_of, columns = self.model_, first.preparation_, first.feature_names_in_
-        seen, filling = first._seen_columns, self.model_.own_table.filling
+        seen, filling = first._seen_columns, self._table.filling
         table = KnownTable(len(columns), columns, made_of, seen, filling)
         names = (name for name in ("support", "gate_support") if hasattr(known, name))
         used: dict[str, Any] = {name: made_of.on_features(getattr(known, name)) for name in names}
@@ -235,7 +235,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         if isinstance(model.target, Numbers) and not rows.keeps_folds:
             # Blocks have the standardized target.
             y = model.target.center + y * model.target.scale
-        found = TrainingSample.of(X, y, weight, model.own_table.column_of)
+        found = TrainingSample.of(X, y, weight, self._table.column_of)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
     def _open_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool) -> Any:
@@ -408,15 +408,15 @@ class Flock(CallbackSupportMixin, Ensemble):
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self, "fuser_")
-        return self.model_.own_table.rows(X, self)
+        return self._table.rows(X, self)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         # Members of other kinds have threads of their own.
         jobs = self.n_jobs if isinstance(self.model_, LinearModel) else None
-        return finite_in_blocks(function, X, jobs)
+        return by_blocks(function, X, jobs, finite=True)
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
-        return self._check_rows(X), self.model_.own_table.column_of
+        return self._check_rows(X), self._table.column_of
 
     @of_classes
     @accepts_dask

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from covey._blocks import as_table, in_blocks
+from covey._blocks import as_table, by_blocks
 from covey._core.fusion.rules import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
@@ -27,7 +27,6 @@ from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
 from covey.tables._columns import feature_names
 from covey.tables._seen_columns import SeenColumns, seen_columns
-from covey.tables._table_reader import TableReader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -144,7 +143,7 @@ class Ensemble(ABC, Estimator):
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         """Apply a function to blocks of rows."""
-        return in_blocks(function, X)
+        return by_blocks(function, X)
 
     def _member_values(self, X: Any) -> np.ndarray:
         """Return the result of the public method for the members' predictions."""
@@ -163,14 +162,11 @@ class Ensemble(ABC, Estimator):
         return self._predictions(X), X
 
     def _fused(self, X: Any) -> np.ndarray:
-        return self._bounded(self.fuser_.fuse(*self._to_fuse(X)))
+        fused = self.fuser_.fuse(*self._to_fuse(X))
+        return held_within(fused, self.y_range_) if hasattr(self, "y_range_") else fused
 
     def _fused_log(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse_log(*self._to_fuse(X))
-
-    def _bounded(self, fused: np.ndarray) -> np.ndarray:
-        """Return fused predictions within the range that numbers keep to."""
-        return held_within(fused, self.y_range_) if hasattr(self, "y_range_") else fused
 
     def _importance(self, X: Any) -> np.ndarray:
         return self.fuser_.importance(*self._to_fuse(X))
@@ -269,18 +265,13 @@ class Ensemble(ABC, Estimator):
             )
         return found.share
 
-    def _keep_seen(
-        self,
-        X: Any,
-        weight: np.ndarray | None = None,
-        reading: TableReader | None = None,
-    ) -> None:
+    def _keep_seen(self, X: Any, weight: np.ndarray | None = None) -> None:
         """Learn what is typical of the columns of the rows that the model is fitted to."""
         self.__dict__.pop("decision_", None)  # it was measured on the model of the last fit
         if not all(X.shape):
             return  # the members will refuse it
         names = feature_names(self)
-        self._seen_columns = seen_columns(X, names, weight=weight, reading=reading)
+        self._seen_columns = seen_columns(X, names, weight=weight)
 
     def _keep_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Keep some training rows, by which importance is measured when it is first read."""

@@ -119,8 +119,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
 default="from_dtype"
         What the columns of a data frame hold. "from_dtype": it is looked up. A mapping from names
         to "number", "text", "date" or "season" (of a date what comes again in later years): these
-        columns only. A sequence of names or numbers, or a mask: these are categories, and all
-        others numbers. None: all are numbers. See Notes.
+        columns only. A sequence of names or numbers (-1 is the last), a slice or a mask: these are
+        categories, and all others numbers. None: all are numbers. See Notes.
     gaps : mapping from columns to values, optional
         Values that stand for gaps, such as ``{"age": [96, 98], "job": "unknown"}``: in these
         columns they are taken as NaN or None, in all rows that the flock is given.

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from covey import _state as stored
-from covey._blocks import finite_in_blocks
+from covey._blocks import by_blocks
 from covey.fusers import Predictions
 from covey.members._targets import Classes, Numbers
 from covey.tables._known_table import KnownTable
@@ -41,7 +41,7 @@ class FlockModel:
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the probabilities (n, C), or the numbers (n,), of rows of a table."""
-        return finite_in_blocks(self.fused, self.rows(X))
+        return by_blocks(self.fused, self.rows(X), finite=True)
 
     def members(self, X: Any) -> Predictions:
         """Return the members' predictions of rows of a table."""
@@ -49,7 +49,7 @@ class FlockModel:
 
     def importance(self, X: Any) -> np.ndarray:
         """Return how much each member decides about rows of a table, (n, K)."""
-        return finite_in_blocks(self.weights_of_rows, self.rows(X))
+        return by_blocks(self.weights_of_rows, self.rows(X), finite=True)
 
     def predictions(self, rows: Any) -> Predictions:
         """Return the members' predictions."""

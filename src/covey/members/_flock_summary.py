@@ -160,7 +160,7 @@ def flock_summary(
     return Summary("\n".join(text))
 
 
-def needed_most(found: Importance | None, width: int = WIDTH) -> list[str]:
+def needed_most(found: Importance | None) -> list[str]:
     """Return a line about the columns without which the most is lost; none if that is unknown."""
     ranked = [] if found is None else [one for one in found.ranked() if one[1] >= _LEAST_NEEDED]
     if not ranked:
@@ -172,9 +172,9 @@ def needed_most(found: Importance | None, width: int = WIDTH) -> list[str]:
             for one, share in ranked[:_MOST_FEATURES]
         ]
         line = f"needs most: {', '.join(names)}"
-        if len(line) <= width:
+        if len(line) <= WIDTH:
             break
-    return [line if len(line) <= width else f"{line[: width - 1]}…"]
+    return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"]
 
 
 def _weights(model: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from covey._blocks import finite_in_blocks
+from covey._blocks import by_blocks
 from covey._core.basis import Basis
 from covey._core.inspection.fusion_loss import divergences, gate_shares
 from covey._decisions import Decision
@@ -47,15 +47,15 @@ def decisions(
     records = decided_records(model, rows, decision)
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     columns = model.basis.rows(dense) - model.column_mean
-    importance = finite_in_blocks(model.weights_of_rows, rows)
-    values = finite_in_blocks(model.member_values, rows)
+    importance = by_blocks(model.weights_of_rows, rows, finite=True)
+    values = by_blocks(model.member_values, rows, finite=True)
     contrast, names = model.contrast(), feature_names(table)
     shares = table.by_feature(feature_shares(model.basis))
     # What moves each member the most in general; "(constant)" where nothing does.
     sizes = model.member_sizes()
     strongest = [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]
     if model.means is not None:
-        found = finite_in_blocks(partial(_gate_shares, model), rows)
+        found = by_blocks(partial(_gate_shares, model), rows, finite=True)
         for record, share in zip(records, found.tolist(), strict=True):
             record["gate_share"] = share
     # For all rows at once: the most important member of each, then the second, and so on.
@@ -84,7 +84,7 @@ def decisions(
 
 def decided_records(model: Any, rows: Any, decision: Decision | None) -> list[dict[str, Any]]:
     """Return a record of the prediction of each row, which names no member yet."""
-    fused = finite_in_blocks(model.fused, rows)
+    fused = by_blocks(model.fused, rows, finite=True)
     if model.target.is_numeric:
         found = [model.target.decision(one)[0] for one in fused]
     else:

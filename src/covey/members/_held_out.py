@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from covey._core.random import Purpose, UniformRows
-from covey._core.search.assembly import OnFolds
 from covey._folds import check_groups
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -25,15 +24,6 @@ class HeldOutRows:
     folds: Folds
     weight: np.ndarray
     n_repeats: int = 1  # how often folds were drawn
-
-    @classmethod
-    def of(cls, on_folds: OnFolds, weight: np.ndarray) -> HeldOutRows:
-        """Return the folds of a search in rows of these weights."""
-        if on_folds.sample is not None:
-            numbers, counted = on_folds.sample
-            weight = np.zeros(len(weight))
-            weight[numbers] = counted
-        return cls.counted(on_folds.folds, weight)
 
     @classmethod
     def counted(cls, folds: Folds, weight: np.ndarray) -> HeldOutRows:

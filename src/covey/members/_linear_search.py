@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from covey._blocks import finite_in_blocks
+from covey._blocks import by_blocks
 from covey._callbacks import keeps_what_is_found
 from covey._core.gating.gate import shrinkage
-from covey._core.quantiles import effective_weights
 from covey._core.search.assembly import OnFolds
 from covey._core.search.bases import Features
 from covey._core.search.folds import possible_folds
 from covey._core.search.plan import Effort, Family, SearchPlan, Task, Watch, families, of_size
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
-from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._held_out import HeldOutRows
 from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
@@ -126,7 +124,6 @@ class LinearSearch:
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
             keeps_folds=self._compares and rows.keeps_folds,
-            averaged_beyond=self._averaged_beyond(),
             journal=journal,
         )
         search = Search(narrow.search_rows(int(flock.n_estimators)), features, plan)
@@ -148,7 +145,12 @@ class LinearSearch:
     def _out_of_fold(self, on_folds: OnFolds) -> OutOfFold:
         """Predict the rows that each fold holds out by the model that was fitted without them."""
         fit, rows = self._fit, self._rows
-        held_out = HeldOutRows.of(on_folds, rows.weight)
+        weight = rows.weight
+        if on_folds.sample is not None:
+            numbers, counted = on_folds.sample
+            weight = np.zeros(len(weight))
+            weight[numbers] = counted
+        held_out = HeldOutRows.counted(on_folds.folds, weight)
         models, smaller = (
             [GatedModel.found(fit, one) for one in flocks]
             for flocks in (on_folds.flocks, on_folds.readable)
@@ -156,9 +158,9 @@ class LinearSearch:
 
         def predicted_by(models: list[GatedModel]) -> np.ndarray:
             parts = zip(models, held_out.folds, strict=True)
-            jobs = self._flock.n_jobs
+            how = dict[str, Any](n_jobs=self._flock.n_jobs, finite=True)
             return np.concatenate(
-                [finite_in_blocks(one.fused, rows.X[test], jobs) for one, (_, test) in parts]
+                [by_blocks(one.fused, rows.X[test], **how) for one, (_, test) in parts]
             )
 
         predicted, readable = predicted_by(models), None
@@ -198,16 +200,17 @@ class LinearSearch:
                 f"max_terms={flock.max_terms} is less than the {fewest} terms of "
                 "one member on always_keep and one of the feature_groups; allow more."
             )
-        members = np.inf if flock.max_members is None else int(flock.max_members)
-        return {"most_features": most, "most_terms": terms, "most_members": members}
-
-    def _averaged_beyond(self) -> float:
-        """Return the number of terms beyond which a flock is averaged with those of the folds."""
-        flock = self._flock
+        # How many terms a flock may have that is not averaged with those of the folds.
+        beyond = 0 if flock.averaged else np.inf
         if flock.averaged == "auto":
             gains = self._fit.is_numeric and self._rows.n_weighted() >= _ENOUGH_ROWS
-            return _READ_BY_NOBODY if gains and not is_limited(flock) else np.inf
-        return 0 if flock.averaged else np.inf
+            beyond = _READ_BY_NOBODY if gains and not is_limited(flock) else np.inf
+        return {
+            "most_features": most,
+            "most_terms": terms,
+            "most_members": np.inf if flock.max_members is None else int(flock.max_members),
+            "averaged_beyond": beyond,
+        }
 
     def _factor(self, few: float, more: float) -> float:
         """Return the factor on penalties that were given for a few rows, for more of them."""
@@ -291,24 +294,6 @@ def rung_folds(fit: PreparedFit) -> Any:
     classes = np.zeros(1) if rows.classes is None else rows.classes
     possible_folds(2, rows.class_counts, classes)
     return None
-
-
-def calibration(fit: PreparedFit, held_out: HeldOutRows, predicted: np.ndarray) -> Any:
-    """Return the scores of training rows, predicted by models without them.
-
-    If a row was held out several times, each time counts for a part of it: a mean of the
-    predictions would be closer to the truth than a single flock is.
-    """
-    rows = fit.rows
-    numbers, position, count = np.unique(held_out.rows, return_inverse=True, return_counts=True)
-    weight, truth = held_out.weight[numbers], rows.y[numbers]
-    if not fit.is_numeric:
-        truth = np.searchsorted(fit.target.classes, truth)
-        if rows.class_factors is not None:
-            # Costs of classes are for the training; the guarantee is for rows as they come.
-            weight = weight / rows.class_factors[truth]
-    weight = (effective_weights(weight) / count)[position]
-    return fit.target.calibration.of(OUT_OF_FOLD, truth[position], predicted, weight)
 
 
 class Progress:

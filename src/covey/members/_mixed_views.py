@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from covey._blocks import finite_in_blocks
+from covey._blocks import by_blocks
 from covey._decisions import Decision
 from covey.inspection._importance import Importance
 from covey.members._flock_summary import HEIGHT, WIDTH, Summary, needed_most, shortened
@@ -43,7 +43,7 @@ def mixed_decisions(
     """Return the records of ``explain`` for rows as members see them; see `decisions`."""
     X = rows.toarray() if hasattr(rows, "toarray") else rows
     records = decided_records(model, X, decision)
-    values = finite_in_blocks(model.member_values, X)
+    values = by_blocks(model.member_values, X, finite=True)
     members = zip(model.names(), model.weights, model.estimators(), strict=True)
     for number, (name, weight, member) in enumerate(members):
         of_kind = {"member": number + 1, "kind": name}

@@ -63,7 +63,7 @@ class PreparedFit:
                 )
             preparation, rows = rows.prepared(table.preparation, self.seed)
             table = replace(table, preparation=preparation)
-            check_newton(flock.learning_rate, rows.n_features)
+        check_newton(flock.learning_rate, rows.n_features)
         self.rows, self.table = rows, table
         low, high = rows.ranges()
         if known is not None and known.basis.seen is not None:

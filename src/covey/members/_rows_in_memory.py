@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from covey._blocks import finite_in_blocks, frame_of_arrow
+from covey._blocks import by_blocks, frame_of_arrow
 from covey._core.algorithm1.rows import TrainingSettings, in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import in_parts
@@ -313,7 +313,7 @@ class InMemoryRows:
 
     def mean_importance(self, model: Any) -> np.ndarray:
         """Return the weighted mean importance of each member, (K,)."""
-        found = finite_in_blocks(model.weights_of_rows, self.X)
+        found = by_blocks(model.weights_of_rows, self.X, finite=True)
         return self.weight @ found / self.weight.sum()
 
     def mean_predictions(self, model: Any) -> np.ndarray:
@@ -323,7 +323,7 @@ class InMemoryRows:
         share = self.weight[used] / self.weight[used].sum()
         means = np.zeros(model.intercept.shape)
         for some in in_parts(len(used), _NUMBERS_AT_ONCE // means.size):
-            outputs = finite_in_blocks(model.outputs, self.X[used[some]])
+            outputs = by_blocks(model.outputs, self.X[used[some]], finite=True)
             means += np.tensordot(share[some], outputs, axes=1)
         return means
 
@@ -331,9 +331,9 @@ class InMemoryRows:
         """Return which members are constant over these rows, (K,): see `Predictions`."""
         X = self.X[self.weight > 0]
         if self.classes is None:
-            numbers = finite_in_blocks(model.outputs, X)[:, :, 0]
+            numbers = by_blocks(model.outputs, X, finite=True)[:, :, 0]
             return constant_by_spread(numbers, None, model.target.scale)
-        labels = finite_in_blocks(lambda X: model.predictions(X).labels, X)
+        labels = by_blocks(lambda X: model.predictions(X).labels, X, finite=True)
         return constant_by_counts(decision_counts(labels, None, len(self.classes)))
 
     # -- search ----------------------------------------------------------------------------

@@ -10,19 +10,20 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from covey._blocks import take_rows
+from covey._core.quantiles import effective_weights
 from covey._core.search.plan import EFFORTS, Effort
 from covey._core.search.rows import rung_sizes
 from covey._folds import check_cv_parameter
 from covey._models import weight_parameters
 from covey._scoring import make_scorer
 from covey._validation import check_choice, check_number
+from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._comparison import SHARE_OF_SEARCH, KindComparison
 from covey.members._held_out import HeldOutRows
 from covey.members._importance import importance_on_folds
 from covey.members._linear_search import (
     LinearSearch,
     Progress,
-    calibration,
     folds_of_fit,
     is_limited,
     repeats_of,
@@ -217,10 +218,24 @@ class Searching:
     def _keep_out_of_fold(
         self, fit: PreparedFit, held_out: HeldOutRows, predicted: np.ndarray
     ) -> None:
-        """Keep the predictions of rows held out, and their errors."""
+        """Keep the predictions of rows held out, and their errors.
+
+        If a row was held out several times, each time counts for a part of it: a mean of the
+        predictions would be closer to the truth than a single flock is.
+        """
+        rows, target = fit.rows, fit.target
         numbers, means = held_out.by_row(predicted)
         self._flock.out_of_fold_ = Bunch(rows=numbers, predictions=means)
-        self._flock.calibration_ = calibration(fit, held_out, predicted)
+        _, position, count = np.unique(held_out.rows, return_inverse=True, return_counts=True)
+        weight, truth = held_out.weight[numbers], rows.y[numbers]
+        if not fit.is_numeric:
+            truth = np.searchsorted(target.classes, truth)
+            if rows.class_factors is not None:
+                # Costs of classes are for the training; the guarantee is for rows as they come.
+                weight = weight / rows.class_factors[truth]
+        weight = (effective_weights(weight) / count)[position]
+        scored = OUT_OF_FOLD, truth[position], predicted, weight
+        self._flock.calibration_ = target.calibration.of(*scored)
 
     def _keep_importance(
         self,

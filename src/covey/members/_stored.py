@@ -83,3 +83,13 @@ def try_row(model: Any, n_features: int | None = None) -> None:
     numbers = np.asarray(predicted)
     finite = numbers.dtype.kind != "f" or np.isfinite(numbers).all()
     refuse("model", "predicts no finite number.", finite)
+    seen = getattr(model, "_seen_columns", None)
+    if seen is not None and seen.gaps().any():
+        # The rows that it remembers are those that explanations give it.
+        rows = np.where(seen.gaps(), np.nan, 0.0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model._answers(rows)
+        except _WHEN_TRIED:
+            refuse("seen_columns", "has a gap in a column in which the model takes none.")

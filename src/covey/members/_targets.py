@@ -200,9 +200,8 @@ class Classes:
         """Return the predictions of one linear model whose outputs are (C, n)."""
         return np.exp(log_softmax(outputs).T)
 
-    def of_pool(self, fused: np.ndarray) -> np.ndarray:
-        """Return predictions (n, C) of fused gated groups, whose ties are exact."""
-        return settled(fused)
+    # The predictions (n, C) of fused gated groups, whose ties are exact.
+    of_pool = staticmethod(settled)
 
     def bounded(self, fused: np.ndarray) -> np.ndarray:
         """Return fused predictions as they are."""

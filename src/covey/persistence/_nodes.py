@@ -390,12 +390,11 @@ class Node:
         kind: type,
         models: Collection[str] = (),
         lists: Collection[str] = (),
-        name: str = "parameters",
     ) -> dict[str, Any]:
         """The parameters of a class, by the names that the class itself gives them."""
         given: dict[str, Any] = {}
         known = set(inspect.signature(kind).parameters) - set(OF_THE_MACHINE)
-        with self.child(name) as node:
+        with self.child("parameters") as node:
             for parameter in sorted(known.intersection(node._left)):
                 value = node._left[parameter]
                 if parameter in models and type(value) is dict and set(value) == {"model"}:

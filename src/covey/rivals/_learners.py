@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from covey._blocks import in_blocks, training_table
+from covey._blocks import by_blocks, training_table
 from covey._core.random import Purpose, UniformRows
 from covey._devices import to_numpy
 from covey._folds import check_groups
 from covey._models import classifies, with_seeds
-from covey._validation import check_all_finite, check_labels, check_sample_weight, fitted_alone
+from covey._validation import check_labels, check_sample_weight, fitted_alone, holds_gaps
 from covey.fusers import Predictions
 from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind, gather, member_output
@@ -93,7 +93,7 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         return self
 
     def _check_training_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
-        X, y = training_table(self, X, y, reset=True)
+        X, y = training_table(self, X, y, gaps=False, reset=True)
         check_labels(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weight = check_sample_weight(sample_weight, len(codes))
@@ -105,11 +105,11 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self, "fuser_")
         X = checked_numbers_with_gaps(self, to_numpy(X))
-        check_all_finite(X, getattr(self, "feature_names_in_", None))
+        holds_gaps(X, getattr(self, "feature_names_in_", None), allowed=False)
         return X
 
     def _by_blocks(self, function: Any, X: Any) -> Any:
-        return in_blocks(function, X, self.n_jobs)
+        return by_blocks(function, X, self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_array
 
-from covey.tables._columns import Names, column_positions
+from covey.tables._columns import Names, chosen_columns, column_positions
 from covey.tables._kinds import without_point
 
 if TYPE_CHECKING:
@@ -66,20 +66,7 @@ def categorical_columns(X: Any, wanted: Any, feature_names: Names | None) -> lis
             "categorical_features names columns of a sparse X, whose numbers cannot be "
             "categories; give X as a data frame, or categorical_features=None."
         )
-    n_features = X.shape[1]
-    mask = np.asarray(wanted)
-    if mask.dtype == bool:
-        if mask.shape != (n_features,):
-            raise ValueError(
-                f"categorical_features must be a mask of all {n_features} columns, got an array "
-                f"of shape {mask.shape}."
-            )
-        return np.flatnonzero(mask).tolist()
-    listed = [wanted] if isinstance(wanted, str) else wanted
-    if hasattr(listed, "tolist"):
-        listed = listed.tolist()
-    positions = column_positions(listed, "categorical_features", n_features, feature_names)
-    return sorted(set(positions))
+    return sorted(set(chosen_columns(wanted, "categorical_features", X, feature_names)))
 
 
 def _listed(values: Any) -> list[Any]:

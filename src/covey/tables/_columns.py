@@ -50,21 +50,6 @@ def column_positions(
     return positions
 
 
-def positions_of_slice(
-    columns: Any, parameter: str, n_features: int, feature_names: Names | None
-) -> list[int]:
-    """Positions of a slice of numbers, or of names, whose end belongs to it as in pandas."""
-    start, stop = (
-        column_positions(end, parameter, n_features, feature_names)[0]
-        if isinstance(end, str)
-        else end
-        for end in (columns.start, columns.stop)
-    )
-    if isinstance(columns.stop, str):
-        stop += 1
-    return list(range(*slice(start, stop, columns.step).indices(n_features)))
-
-
 def chosen_columns(columns: Any, parameter: str, X: Any, feature_names: Names | None) -> list[int]:
     """Positions of columns in any way that users name some, in the order given.
 
@@ -74,7 +59,15 @@ def chosen_columns(columns: Any, parameter: str, X: Any, feature_names: Names | 
     n_features = X.shape[1]
     columns = columns(X) if callable(columns) else columns
     if isinstance(columns, slice):
-        columns = positions_of_slice(columns, parameter, n_features, feature_names)
+        start, stop = (
+            column_positions(end, parameter, n_features, feature_names)[0]
+            if isinstance(end, str)
+            else end
+            for end in (columns.start, columns.stop)
+        )
+        if isinstance(columns.stop, str):
+            stop += 1  # an end that is a name belongs to the slice, as in pandas
+        columns = list(range(*slice(start, stop, columns.step).indices(n_features)))
     if isinstance(columns, str | Integral):
         columns = [columns]
     if not hasattr(columns, "__iter__"):

@@ -233,15 +233,11 @@ def _in_range(values: pd.Series) -> Found:
     return Found("number", None, int(large.sum()), (f"{numbers[large][0]:g}",))
 
 
-def kind_of_text(
-    text: pa.Array | pa.ChunkedArray,
-    enough: float = _ENOUGH_NUMBERS,
-    decimal: str | None = None,
-) -> Found:
+def kind_of_text(text: pa.Array | pa.ChunkedArray, decimal: str | None = None) -> Found:
     """The kind of a column of text without gaps.
 
-    ``enough`` is the share of numbers from which on it is a column of numbers; ``decimal`` is
-    the decimal mark of other columns, which decides where this one may be read in two ways.
+    ``decimal`` is the decimal mark of other columns, which decides where this one may be read in
+    two ways.
     """
     from pyarrow import compute
 
@@ -251,7 +247,7 @@ def kind_of_text(
         compute.fill_null(too_large_of(reading.numbers), False),
     )
     n_strange = compute.sum(strange).as_py() or 0
-    if len(text) and 1 - n_strange / len(text) >= enough and not are_codes(text):
+    if len(text) and 1 - n_strange / len(text) >= _ENOUGH_NUMBERS and not are_codes(text):
         examples = text.filter(strange).unique()[:3].to_pylist() if n_strange else ()
         return Found(
             *("number", reading.form, n_strange, tuple(examples)),

@@ -82,6 +82,15 @@ class SeenColumns:
         """The typical row, as it is shown: None for gaps."""
         return {column.name: shown_value(column.typical, column) for column in self.columns}
 
+    def gaps(self) -> np.ndarray:
+        """Which numbers are missing in the rows that are remembered: each pattern once, (m, D)."""
+        kept = self.kept or ((),) * len(self.columns)
+        missing = [
+            [one.kind == "number" and value != value for value in (one.typical, *values)]
+            for one, values in zip(self.columns, kept, strict=True)
+        ]
+        return np.unique(np.array(missing, dtype=bool).T, axis=0)
+
     def rows_like(self, X: Any) -> Any:
         """The rows that are kept, as a table of the form of X; without any the typical one."""
         kept = self.kept or tuple((column.typical,) for column in self.columns)

@@ -9,7 +9,21 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.inspection import contributions as module
-from covey._core.inspection.contributions import contributions, shapley
+from covey._core.inspection.contributions import differing, same_as_all, shapley
+
+
+def contributions(predict, rows, background, units=None, looked_at=None):
+    """Shapley values of rows (n, P) against others (R, P), whose numbers make up units (P,)."""
+    units = np.arange(rows.shape[1]) if units is None else units
+    n_units = int(units.max()) + 1 if looked_at is None else len(looked_at)
+
+    def value(which, beside, coalitions):
+        return predict(np.where(coalitions[:, units], rows[which], background[beside]))
+
+    differs = differing(same_as_all(rows, background), units, n_units)
+    if looked_at is not None:
+        differs &= looked_at
+    return shapley(value, differs, len(background), rows.shape[1])
 
 
 def literal(predict, row, background, units):

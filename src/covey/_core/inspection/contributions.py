@@ -48,30 +48,6 @@ class ShapleyValues:
     prediction: FloatArray  # (n, C)
 
 
-def contributions(
-    predict: Callable[[FloatArray], FloatArray],
-    rows: FloatArray,
-    background: FloatArray,
-    units: IntArray | None = None,
-    looked_at: BoolArray | None = None,
-) -> ShapleyValues:
-    """Return Shapley values of ``predict(rows) -> (n, C)`` for rows (n, P) against others (R, P).
-
-    ``units`` (P,) are the columns that the numbers are made of; the numbers of one join together.
-    ``looked_at`` (D,) says which of them the model uses: the others get 0 and cost nothing.
-    """
-    units = np.arange(rows.shape[1]) if units is None else units
-    n_units = int(units.max()) + 1 if looked_at is None else len(looked_at)
-
-    def value(which: IntArray, beside: IntArray, coalitions: BoolArray) -> FloatArray:
-        return predict(np.where(coalitions[:, units], rows[which], background[beside]))
-
-    differs = differing(same_as_all(rows, background), units, n_units)
-    if looked_at is not None:
-        differs &= looked_at
-    return shapley(value, differs, len(background), rows.shape[1])
-
-
 def same_as_all(rows: FloatArray, background: FloatArray) -> BoolArray:
     """Return where rows (n, P) equal the one number of the background (R, P); gaps are equal."""
     same: BoolArray = np.ones(rows.shape, dtype=bool)
