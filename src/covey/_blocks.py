@@ -15,15 +15,15 @@ from covey._core.arrays import in_parts
 from covey._core.limits import FAR, LARGEST
 from covey._validation import check_column_names, check_one_target, holds_gaps, naming_tables
 
-# Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
+# How many rows are predicted at once. Fixed, so that results do not depend on the number of jobs.
 ROWS_PER_BLOCK = 1 << 14
-# Rows that are farther out than this count as this far, if there is no other way: the first that
-# is near enough, for coefficients of columns that vary by 1e-200 are as large as 1e200.
+# Rows that are farther out than these are clipped if nothing else helps, to the first limit that
+# suffices: coefficients of columns that vary by 1e-200 are as large as 1e200.
 _FARTHEST = (FAR, 1.0, 1 / FAR, 1 / LARGEST, 0.0)
 
 
 def as_table(X: Any) -> Any:
-    """X as members receive it: arrays, sparse matrices and frames stay as they are."""
+    """Return X as members receive it: arrays, sparse matrices and frames are unchanged."""
     X = frame_of_arrow(X if hasattr(X, "shape") else np.asarray(X))
     if len(X.shape) != 2:
         raise ValueError(
@@ -37,14 +37,14 @@ def as_table(X: Any) -> Any:
 
 
 def frame_of_arrow(X: Any) -> Any:
-    """X, as a data frame of pandas if it is a table of Arrow."""
+    """Return X, as a data frame of pandas if it is a table of Arrow."""
     return X.to_pandas() if hasattr(X, "to_pandas") and not hasattr(X, "dtypes") else X
 
 
 def training_table(
     estimator: BaseEstimator, X: Any, y: Any, *, gaps: bool, **how: Any
 ) -> tuple[Any, Any]:
-    """X to learn from, of float64, dense or sparse, and y, as a user gave them.
+    """Return X to learn from, of float64, dense or sparse, and y as the user gave it.
 
     X must be finite, or may have NaN too where ``gaps`` are allowed.
     """
@@ -69,14 +69,14 @@ def training_table(
 
 
 def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
-    """Some rows of an array, sparse matrix or data frame."""
+    """Return some rows of an array, sparse matrix or data frame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
 
 
 def take_columns(X: Any, columns: np.ndarray) -> Any:
-    """Some columns of an array, sparse matrix or data frame."""
+    """Return some columns of an array, sparse matrix or data frame."""
     if hasattr(X, "iloc"):
         return X.iloc[:, columns]
     if hasattr(X, "tocsr"):
@@ -91,15 +91,15 @@ def by_blocks(
     *,
     finite: bool = False,
 ) -> np.ndarray:
-    """A function of rows, block by block: all members' predictions may not fit into memory.
+    """Apply a function block by block: all members' predictions may not fit into memory.
 
-    Whatever NumPy is told to do about errors, what underflows is zero. If it must be ``finite``,
+    Underflow gives zero, whatever NumPy is told to do about errors. If it must be ``finite``,
     rows so far out that sums of their products are infinite, and differences of these not a
-    number, are taken as less far.
+    number, are clipped.
     """
 
     def of_block(rows: Any) -> Any:
-        with np.errstate(all="ignore"):  # here, for threads and processes have their own
+        with np.errstate(all="ignore"):  # inside, since threads and processes have their own state
             found = function(rows)
             for farthest in _FARTHEST if finite else ():
                 lost = np.isnan(found).reshape(len(found), -1).any(axis=1)

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks where the installed version has them, and what an interruption does."""
+"""scikit-learn's callbacks where the installed version has them, and interruptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ except ImportError:  # scikit-learn before 1.9
             return False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin; there are no callbacks to call."""
+        """A replacement for scikit-learn's mixin; there are no callbacks to call."""
 
         def _init_callback_context(self, **kwargs):
             return _NoCallbacks()
@@ -46,7 +46,7 @@ _KEEPS = ContextVar("covey_keeps_what_is_found", default=False)
 
 @contextmanager
 def keeping_what_is_found() -> Iterator[None]:
-    """Let fits in this block end with what they have found, where Ctrl-C interrupts them."""
+    """Let fits in this block end with their best result so far if Ctrl-C interrupts them."""
     token = _KEEPS.set(True)
     try:
         yield
@@ -55,5 +55,5 @@ def keeping_what_is_found() -> Iterator[None]:
 
 
 def keeps_what_is_found() -> bool:
-    """Return whether fits are to end in this way."""
+    """Return whether interrupted fits end in this way."""
     return _KEEPS.get()

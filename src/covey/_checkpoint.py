@@ -1,7 +1,7 @@
 """The checkpoint file of a long computation, from which it continues after a kill.
 
-It is a `covey._core.journal.Journal` on disk. Nothing but arrays is written, and nothing else is
-read: a file cannot make the reader execute anything.
+It is a `covey._core.journal.Journal` on disk. It is written and read as plain arrays, so that a
+file cannot make the reader execute anything.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from covey._core.journal import Arrays
 from covey._files import replacing
 
 FORMAT = 2
-# A journal is written again when this share of the steps is new: what a kill costs at most.
+# A journal is written again when this share of the steps is new: the most that a kill can cost.
 _NEW_SHARE = 0.08
 
 
@@ -46,7 +46,8 @@ class Journal:
     """The tasks of one computation, in a file from which it continues if that exists.
 
     ``key`` is a digest of all that the computation depends on; a file with another one is refused.
-    ``seed`` becomes that of the process that began; ``n_steps`` counts those of all processes.
+    ``seed`` becomes the seed of the process that began; ``n_steps`` counts the steps of all
+    processes.
     """
 
     def __init__(self, path: str | os.PathLike[str], key: str, seed: int) -> None:
@@ -68,7 +69,7 @@ class Journal:
     # -- the computation ---------------------------------------------------------------------
 
     def begin(self) -> WrittenTask:
-        """The next task."""
+        """Return the next task."""
         position, self._next = self._next, self._next + 1
         if position < len(self._results):
             return WrittenTask(self, self._results[position], None)
@@ -76,14 +77,14 @@ class Journal:
         return WrittenTask(self, None, state)
 
     def count(self, snapshot: Callable[[], Arrays]) -> None:
-        """A step is done."""
+        """Count a step that is done."""
         self.n_steps += 1
         if self.n_steps - self._n_written > _NEW_SHARE * self._n_written:
             self._state = snapshot()
             self._write()
 
     def keep(self, result: Arrays) -> None:
-        """A task is done."""
+        """Keep the result of a task that is done."""
         self._results.append(result)
         self._state = None
         self._write()
@@ -152,7 +153,7 @@ class Journal:
 
 
 def _digest(arrays: Arrays) -> str:
-    """Return what tells whether a file holds what was written, in every bit."""
+    """Return a digest that tells whether a file holds every bit that was written."""
     found = hashlib.sha256()
     for name in sorted(arrays):
         x = np.ascontiguousarray(arrays[name])

@@ -1,4 +1,4 @@
-"""From probabilities to a class: the most probable one, a threshold, or the smallest cost."""
+"""Rules that choose a class by probabilities: the most probable, a threshold, or costs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Alarms:
         A row is called the class if its probability is at least this.
     n_alarms, n_found : float
         How many rows are called the class, and how many of these are of it. They are whole
-        numbers but for rows with weights.
+        numbers unless rows have weights.
     n_class, n_rows : float
         How many rows are of the class, and how many there are.
     found : Interval or None
@@ -66,7 +66,7 @@ class Alarms:
 
 @dataclass(frozen=True)
 class Decision:
-    """A rule that makes classes of probabilities, and what it does on rows held out.
+    """A rule that makes classes of probabilities, and its results on rows held out.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class Decision:
         The position of the class that is looked for; None where costs decide between more than
         two classes.
     threshold : float or None
-        A row is of this class if its probability is at least this. Else it is of the most
+        A row is of this class if its probability is at least this. Otherwise it is of the most
         probable of the other classes.
     alarms : Alarms or None
         Counts of rows held out at this threshold; None where there are none.
     cost, cost_without : Interval or None
-        The mean cost of a row held out, and what it is if the most probable class is predicted.
+        The mean cost of a row held out, and the mean cost of predicting the most probable class.
     source : str or None
         Which rows were held out.
     """
@@ -116,7 +116,7 @@ class Decision:
         return None if self.code is None else self.classes[[self.code]].tolist()[0]
 
     def scores(self, probabilities: np.ndarray) -> np.ndarray:
-        """Scores (n, n_classes) that are highest for the class that is predicted."""
+        """Return scores (n, n_classes) that are highest for the predicted class."""
         if self.threshold is None:
             return -(probabilities @ np.asarray(self.asked))
         others = probabilities.copy()
@@ -126,7 +126,7 @@ class Decision:
         return scores
 
     def codes(self, probabilities: np.ndarray) -> np.ndarray:
-        """The position of the class that is predicted, (n,)."""
+        """Return the position of the predicted class, (n,)."""
         scores = self.scores(probabilities)
         if self.code is None or self.threshold is None:
             return scores.argmax(axis=1)
@@ -135,14 +135,14 @@ class Decision:
         return np.where(is_class, self.code, scores.argmax(axis=1))
 
     def rule(self) -> str:
-        """Return what is decided, for people."""
+        """Return the rule in words."""
         if self.threshold is None:
             return "The class with the smallest expected cost is predicted"
         at = _percent(self.threshold)
         return f"{quoted(self.label)} is predicted from a probability of {at} on"
 
     def sentence(self) -> str:
-        """Return what is decided, and what it does on rows held out, for people."""
+        """Return the rule and its results on rows held out, in words."""
         label, said = quoted(self.label), self.rule()
         one = self.alarms
         if one is not None and one.found is not None:
@@ -161,13 +161,13 @@ class Decision:
 
 
 def scored(model: Any, probabilities: np.ndarray) -> np.ndarray:
-    """Scores whose highest is the class that a model predicts, given its probabilities."""
+    """Return scores whose highest is the class that a model predicts, given its probabilities."""
     decision = getattr(model, "decision_", None)
     return probabilities if decision is None else decision.scores(probabilities)
 
 
 def decided(model: Any, probabilities: np.ndarray) -> np.ndarray:
-    """The position of the class that a model predicts, (n,), given its probabilities."""
+    """Return the position of the class that a model predicts, (n,), given its probabilities."""
     decision: Decision | None = getattr(model, "decision_", None)
     return probabilities.argmax(axis=1) if decision is None else decision.codes(probabilities)
 
@@ -178,7 +178,7 @@ def asked_decision(
     find: Mapping[Any, float] | None = None,
     costs: Mapping[Any, float] | Sequence[Sequence[float]] | None = None,
 ) -> Decision:
-    """Check what is asked for; a share to be found has no threshold yet."""
+    """Check the rule that is asked for; a share to be found has no threshold yet."""
     given = {"threshold": threshold, "find": find, "costs": costs}
     given = {name: one for name, one in given.items() if one is not None}
     if len(given) != 1:
@@ -201,7 +201,7 @@ def asked_decision(
 
 
 def code_of(classes: np.ndarray, label: Any, name: str) -> int:
-    """The position of a class, which is refused if there is none."""
+    """Return the position of a class; refuse one that does not exist."""
     labels = classes.tolist()
     if label not in labels:
         shown = ", ".join(map(repr, labels[:5]))
@@ -210,7 +210,7 @@ def code_of(classes: np.ndarray, label: Any, name: str) -> int:
 
 
 def _of_costs(classes: np.ndarray, costs: Any) -> Decision:
-    """A decision by costs, which of two classes is a threshold."""
+    """Return a decision by costs, which for two classes is a threshold."""
     n_classes = len(classes)
     if isinstance(costs, Mapping):
         missed = np.ones(n_classes)
@@ -237,14 +237,14 @@ def _of_costs(classes: np.ndarray, costs: Any) -> Decision:
     asked = tuple(map(tuple, table.tolist()))
     if n_classes > 2:
         return Decision("costs", asked, classes)
-    # The class that is dearer to miss is looked for.
+    # The class looked for is the one that is more expensive to miss.
     code = int(excess[1, 0] >= excess[0, 1])
     threshold = excess[1 - code, code] / excess.sum()
     return Decision("costs", asked, classes, code, float(threshold))
 
 
 def _percent(share: float) -> str:
-    """A share in percent, with a decimal where it is small: ``12 %``, ``0.8 %``."""
+    """Write a share in percent, with a decimal where it is small: ``12 %``, ``0.8 %``."""
     return f"{100 * share:.1f} %" if 0 < share < 0.095 else f"{100 * share:.0f} %"
 
 

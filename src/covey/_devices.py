@@ -1,4 +1,4 @@
-"""Where a fit is computed: on the CPU by NumPy, or by PyTorch on the device of its tensors."""
+"""The place where a fit is computed: the CPU by NumPy, or the device of PyTorch's tensors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from array_api_compat import is_torch_array
 from sklearn import get_config
 
-# Numbers, rows x features x classes, of which a search takes longer on an accelerator: there is
-# too little to do at once.
+# With fewer numbers, rows x features x classes, a search takes longer on an accelerator, which has
+# too little to compute at once.
 _TOO_FEW = 1_000_000
 
 
@@ -23,11 +23,11 @@ class HostDevice:
     name: str = "this machine"
 
     def is_worth(self, n_numbers: int) -> bool:
-        """Return whether a search of this many numbers is sent away: it is here already."""
+        """Return False: the rows are already on the host, and are not sent."""
         return False
 
     def send(self, array: Any) -> Any:
-        """The array, where the fit is computed."""
+        """Return the array where the fit is computed."""
         return array
 
     def free_bytes(self) -> int | None:
@@ -47,15 +47,15 @@ class OnDevice:
 
     @property
     def name(self) -> str:
-        """As PyTorch calls it."""
+        """The device's name in PyTorch."""
         return str(self.device)
 
     def is_worth(self, n_numbers: int) -> bool:
-        """Return whether a search of so many numbers, rows x features x classes, is sent there."""
+        """Return whether a search of n rows x features x classes is sent there."""
         return self.device.type == "cpu" or n_numbers > _TOO_FEW
 
     def send(self, array: Any) -> Any:
-        """The array, where the fit is computed."""
+        """Return the array where the fit is computed."""
         import torch
 
         return torch.asarray(np.ascontiguousarray(array), dtype=self.dtype, device=self.device)
@@ -76,7 +76,7 @@ class OnDevice:
 
     @property
     def smaller(self) -> str:
-        """Return what to do where memory does not suffice."""
+        """The advice for a fit that needs too much memory."""
         return "give X as float32, use fewer rows, or device=None"
 
 
@@ -142,7 +142,7 @@ def _check_available(torch: Any, wanted: Any, device: Any) -> None:
 
 
 def _precision(X: Any) -> Any:
-    """Single precision for single precision; double for all else."""
+    """Return single precision for single precision, and double for all else."""
     import torch
 
     dtype = str(getattr(X, "dtype", "float64")).removeprefix("torch.")
@@ -162,7 +162,7 @@ def _check_tensor(name: str, tensor: Any) -> None:
 
 
 def to_numpy(array: Any, name: str = "X") -> Any:
-    """A tensor as NumPy's array; anything else as it is."""
+    """Return a tensor as NumPy's array, and anything else as it is."""
     if not is_torch_array(array):
         return array
     _check_tensor(name, array)
@@ -175,7 +175,7 @@ def to_numpy(array: Any, name: str = "X") -> Any:
 
 
 def returned(values: np.ndarray, X: Any) -> Any:
-    """Results for rows X: tensors on their device, where scikit-learn dispatches."""
+    """Return results for rows X, as tensors on their device where scikit-learn dispatches."""
     if not is_torch_array(X) or not get_config()["array_api_dispatch"]:
         return values
     if values.dtype.kind not in "fiub":
@@ -190,8 +190,8 @@ def check_memory(
 ) -> None:
     """Refuse a fit that cannot fit into memory, before it starts.
 
-    What it needs is X once more, sorted and standardised, of every row the logits of the
-    candidates of a step and a few weights, and as many matrices of pairs of features.
+    It needs X once more, sorted and standardised, for every row the logits of the candidates of a
+    step and a few weights, and as many matrices of pairs of features.
     """
     n_rows, n_features = X.shape
     if hasattr(X, "tocsr"):
@@ -215,7 +215,7 @@ def _gigabytes(n_bytes: float) -> str:
 
 
 def _host_bytes() -> int | None:
-    """Memory that the system and the control group of this process leave free."""
+    """Return the memory that the system and the control group of this process leave free."""
     return min((n for n in (_system_bytes(), _group_bytes()) if n is not None), default=None)
 
 
@@ -231,7 +231,7 @@ def _system_bytes() -> int | None:
 
 
 def _group_bytes() -> int | None:
-    """Return what a container's limit leaves; psutil knows of the whole system only."""
+    """Return the memory that a container's limit leaves; psutil knows only the whole system."""
     group = Path("/sys/fs/cgroup")
     try:
         limit = (group / "memory.max").read_text().strip()

@@ -9,15 +9,15 @@ from covey._number_words import number, percent, rough, signed
 from covey._plain_words import reason_words, value_words
 
 _MOST_ROWS, _MOST_MEMBERS = 20, 5
-# Members of less weight are not named where few words are made.
+# Members with less weight are not named in short explanations.
 LEAST_TOLD = 0.05
 _TOGETHER = ": together, since what some of them say lies beyond all that was seen and cancels out"
-# What all other columns add is left out where it is a smaller share of what all add.
+# The sum of all other columns is left out if it is a smaller share of the sum of all.
 _LEAST_OTHER = 1e-3
 
 
 class Explanations(list[dict[str, Any]]):
-    """What ``explain`` gives: a list with a dict for each row, and ``print`` shows it as text.
+    """The result of ``explain``: a list with a dict for each row, which ``print`` shows as text.
 
     Examples
     --------
@@ -63,24 +63,24 @@ def _text(row: int, record: dict[str, Any]) -> str:
 
 
 def others_matter(record: dict[str, Any]) -> bool:
-    """Return whether what all other columns add is more than is lost by rounding."""
+    """Return whether the sum of all other columns is more than rounding hides."""
     pushes = [one["push"] for side in ("because", "against") for one in record[side]]
     return abs(record["other"]) > _LEAST_OTHER * sum(map(abs, pushes))
 
 
 def answer_words(answer: dict[str, Any]) -> str:
-    """``91 % yes``, or a number."""
+    """Write a prediction: ``91 % yes``, or a number."""
     said = value_words(answer["prediction"])
     return f"{rough(answer['probability'])} {said}" if "probability" in answer else said
 
 
 def member_name(one: dict[str, Any]) -> str:
-    """The name of a member, or its number."""
+    """Return the name of a member, or its number."""
     return str(one.get("name", f"member {one['member']}"))
 
 
 def deciders(record: dict[str, Any], members: list[dict[str, Any]]) -> tuple[list[str], str]:
-    """Members, their weights and what each says, unless only together they say what can be."""
+    """Return members, weights and predictions, and a note if only their sum is possible."""
     together = record.get("cancelling", False)
     said = [
         f"{member_name(one)} ({rough(one['weight'])}"

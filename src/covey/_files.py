@@ -12,11 +12,10 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """The path of a temporary file that replaces ``path`` once the block has ended.
+    """Yield the path of a temporary file that replaces ``path`` once the block has ended.
 
-    Until then, and if the block fails or is interrupted, ``path`` stays as it was and nothing
-    else is left in its folder. A link is written through, and a file that is there keeps its
-    permissions.
+    Until then, and if the block fails or is interrupted, ``path`` is unchanged and nothing else is
+    left in its folder. A link is followed, and an existing file keeps its permissions.
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -24,7 +23,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield path
         return
     path = path.resolve()
-    # Renaming is one step only within a file system, so the draft is in the same folder.
+    # Renaming is a single step only within a file system, so the draft is in the same folder.
     draft = path.with_name(f".{uuid.uuid4().hex}.part{path.suffix}")
     try:
         _create_like(path, draft)
@@ -46,7 +45,7 @@ def _create_like(path: Path, draft: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk too, where a system lets folders be synchronized."""
+    """Write the new name to the disk too, where a system can synchronize folders."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
         try:

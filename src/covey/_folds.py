@@ -1,4 +1,4 @@
-"""How rows are split into folds for what is chosen by cross-validation."""
+"""Folds of rows for choices by cross-validation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from covey._validation import check_number
 
 
 def check_cv_parameter(cv: Any) -> None:
-    """Refuse what is neither a number of folds, a splitter nor a list of splits."""
+    """Refuse anything but a number of folds, a splitter or a list of splits."""
     if isinstance(cv, str | bytes):
         raise ValueError(f"cv must be an int, a splitter or a list of splits, got {cv!r}.")
     if cv is None or hasattr(cv, "split") or np.iterable(cv):
@@ -35,13 +35,13 @@ def make_folds(
     n_repeats: int,
     y: np.ndarray | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Folds as pairs of rows to fit on and rows held out.
+    """Make folds, as pairs of rows to fit on and rows held out.
 
-    A number of folds is stratified by rows' own draws: exactly, but for classes of more than
-    100,000 rows, which the draws themselves split. Where a class has a single row, that row is
-    in every fold's training part and held out by none, and a warning says so. ``cv=None`` is 5;
-    rows of one group are held out together; a number of folds is drawn ``n_repeats`` times; a
-    splitter is given ``y``, if not the classes.
+    A number of folds is stratified by rows' own draws: exactly, except for classes of more than
+    100,000 rows, which the draws themselves split. If a class has a single row, that row is in
+    every fold's training part and held out by none, and a warning says so. ``cv=None`` is 5; rows
+    of one group are held out together; a number of folds is drawn ``n_repeats`` times; a splitter
+    is given ``y``, or the classes.
     """
     n_folds = 5 if cv is None else cv
     whole_number = isinstance(n_folds, int | np.integer)
@@ -59,9 +59,9 @@ def make_folds(
     else:
         splitter = cv if hasattr(cv, "split") else None
     with warnings.catch_warnings():
-        # What a small class means is checked below.
+        # The consequences of a small class are checked below.
         warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
-        # A number of folds is stratified by class; numbers have one, and are none themselves.
+        # A number of folds is stratified by class; a target of numbers counts as one class.
         shown = classes[codes] if y is None or whole_number else y
         splits = cv if splitter is None else splitter.split(X, shown, groups)
         folds = [
@@ -94,7 +94,7 @@ def make_folds(
 def penalty_folds(
     codes: np.ndarray, weight: np.ndarray, seed: int
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Folds by which a penalty is chosen, as `make_folds` gives them; none where that cannot be.
+    """Return folds by which a penalty is chosen, as `make_folds` does; none where impossible.
 
     ``codes`` are the classes of the rows, all 0 for numbers.
     """
@@ -108,7 +108,7 @@ def penalty_folds(
 
 
 def check_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
-    """Groups as numbers, one a row."""
+    """Return groups as numbers, one per row."""
     groups = np.asarray(groups)
     if groups.ndim != 1 or len(groups) != n_samples:
         raise ValueError(
@@ -122,7 +122,7 @@ def check_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
 
 
 def _checked_fold(fold, number, n_samples):
-    """One pair of row numbers that cv gave."""
+    """Return one checked pair of row numbers that ``cv`` gave."""
     try:
         train, test = (np.asarray(rows) for rows in fold)
     except (TypeError, ValueError):

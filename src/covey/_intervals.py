@@ -1,7 +1,7 @@
 """Confidence intervals: of a proportion, of a mean over rows or groups, and of R2.
 
-A proportion always gets the exact interval of Clopper and Pearson, so that numbers shown beside
-each other, and the bounds with a guarantee, are computed in one way.
+A proportion always gets the exact interval of Clopper and Pearson. So numbers that are shown
+beside each other, and the bounds with a guarantee, are computed in one way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 CONFIDENCE = 0.95
 _N_BOOTSTRAP = 1_000
-# A bootstrap draws so many units at most.
+# A bootstrap draws at most this many units.
 _MOST_DRAWN = 5_000
 
 
@@ -30,7 +30,7 @@ def proportion_interval(
     confidence: float = CONFIDENCE,
     alternative: Literal["two-sided", "less", "greater"] = "two-sided",
 ) -> Interval:
-    """A proportion with Clopper and Pearson's exact interval.
+    """Return a proportion with Clopper and Pearson's exact interval.
 
     It covers the true proportion with a chance of at least ``confidence``. "less" gives an upper
     limit only (the low one is 0), "greater" a lower one.
@@ -49,9 +49,10 @@ def proportion_interval(
 
 
 def accuracy_interval(correct: np.ndarray, groups: np.ndarray | None = None) -> Interval:
-    """An accuracy with its 95 % interval, of ones where the prediction is correct, else zeros.
+    """Return an accuracy with its 95 % interval, from ones for correct predictions, else zeros.
 
-    Rows of one group are not independent of each other: it is then that of a mean over groups.
+    Rows of one group are not independent of each other: the interval is then that of a mean over
+    groups.
     """
     correct = np.asarray(correct, dtype=np.float64)
     if groups is None:
@@ -61,14 +62,14 @@ def accuracy_interval(correct: np.ndarray, groups: np.ndarray | None = None) -> 
     if n_groups < 2:
         return Interval(accuracy, 0.0, 1.0)
     if accuracy in (0.0, 1.0):
-        # Groups that do not differ have no variance to estimate the error from.
+        # Groups without differences have no variance from which to estimate the error.
         return proportion_interval(int(accuracy) * n_groups, n_groups)
     _, low, high = mean_interval(correct, groups)
     return Interval(accuracy, max(0.0, low), min(1.0, high))
 
 
 def mean_interval(values: np.ndarray, groups: np.ndarray | None = None) -> Interval:
-    """A mean with its 95 % interval by Student's t.
+    """Return a mean with its 95 % interval by Student's t.
 
     With groups of rows it is the ratio estimator of a mean over clusters.
     """
@@ -82,10 +83,10 @@ def mean_interval(values: np.ndarray, groups: np.ndarray | None = None) -> Inter
 def average_precision_interval(
     is_class: np.ndarray, scores: np.ndarray, groups: np.ndarray | None = None
 ) -> Interval:
-    """The average precision of a ranking with a 95 % interval, by a bootstrap over units."""
+    """Return a ranking's average precision, with a 95 % interval by a bootstrap over units."""
     order = np.argsort(-scores, kind="stable")
     truth = np.asarray(is_class, dtype=np.float64)[order]
-    # Of rows with the same score the last has the precision of all of them.
+    # Of rows with the same score, the last has the precision of all of them.
     ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
     end_of = ends[np.searchsorted(ends, np.arange(len(order)))]
     units = np.arange(len(order)) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -104,7 +105,9 @@ def average_precision_interval(
 
 
 def mean_p_value(values: np.ndarray, groups: np.ndarray | None = None) -> float:
-    """How likely a mean is that far from zero by chance, by Student's t; see `mean_interval`.
+    """Return the chance of a mean at least this far from zero, by Student's t.
+
+    See `mean_interval`.
 
     Examples
     --------
@@ -123,7 +126,7 @@ def mean_p_value(values: np.ndarray, groups: np.ndarray | None = None) -> float:
 
 
 def holm(p_values: np.ndarray) -> np.ndarray:
-    """P-values of several tests so that any of them is wrong as seldom as one alone (Holm 1979).
+    """Adjust p-values of several tests so that all together err as seldom as one (Holm 1979).
 
     Examples
     --------
@@ -139,7 +142,7 @@ def holm(p_values: np.ndarray) -> np.ndarray:
 
 
 def mean_interval_from_sums(mean: float, squares: float, n_units: int, n_rows: int) -> Interval:
-    """A mean with its 95 % interval, where only sums over the rows are known.
+    """Return a mean with its 95 % interval, given only sums over the rows.
 
     ``squares`` is the sum, over units (rows, or groups of rows), of the squared deviations.
     """
@@ -154,13 +157,13 @@ def mean_interval_from_sums(mean: float, squares: float, n_units: int, n_rows: i
 def r2_interval(
     y: np.ndarray, squared_errors: np.ndarray, groups: np.ndarray | None = None
 ) -> Interval:
-    """R2 with a 95 % interval by a bootstrap over rows, or over groups of rows."""
+    """Return R2 with a 95 % interval by a bootstrap over rows, or over groups of rows."""
     y, squared_errors = np.asarray(y, dtype=np.float64), np.asarray(squared_errors)
     units = np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    # A bootstrap over blocks of any units takes less time, and says the same.
+    # A bootstrap over blocks of any units takes less time, with the same result.
     units = units % _MOST_DRAWN
     n_units = units.max() + 1
-    # R2 needs of a unit its size and three sums, so that a draw is one product of matrices.
+    # R2 needs the size and three sums of a unit, so that a draw is one product of matrices.
     centered = y - y.mean()
     parts = (np.ones(len(y)), centered, centered**2, squared_errors)
     sums = np.stack([np.bincount(units, part) for part in parts])

@@ -1,4 +1,4 @@
-"""Fitting models of any kind on tables of any kind."""
+"""Fits of models of any kind on tables of any kind."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from covey._core.limits import FAR
 def fit_member(
     member: Any, name: str, X: Any, y: np.ndarray, sample_weight: np.ndarray | None
 ) -> Any:
-    """Fit a model, with weights in the way that it takes them, and return it."""
+    """Fit a model, with weights in the way that it accepts them, and return it."""
     return fit_with(member, X, y, weight_parameters(member, name, sample_weight))
 
 
 def fit_with(member: Any, X: Any, y: np.ndarray, parameters: Mapping[str, Any]) -> Any:
     """Fit a model with parameters of its ``fit``, and return it."""
     with explaining(member, X, y):
-        # The fit of a model from elsewhere may return nothing.
+        # The fit of a foreign model may return nothing.
         member.fit(X, y, **parameters)
     return member
 
@@ -37,7 +37,7 @@ def fit_with(member: Any, X: Any, y: np.ndarray, parameters: Mapping[str, Any]) 
 def weight_parameters(
     member: Any, name: str, sample_weight: np.ndarray | None
 ) -> dict[str, np.ndarray]:
-    """The parameters of a model's ``fit`` by which it gets weights."""
+    """Return the parameters of a model's ``fit`` that pass it weights."""
     if sample_weight is None or isinstance(member, FrozenEstimator):
         return {}
     routes = get_config()["enable_metadata_routing"] and isinstance(
@@ -51,7 +51,7 @@ def weight_parameters(
 
 
 def requesting_weights(part: Any, wants: bool = True) -> Any:
-    """A part of a model of our own that requests weights, or none, where metadata is routed."""
+    """Return a part of covey's own model that requests weights, or none, for routed metadata."""
     if get_config()["enable_metadata_routing"]:
         part.set_fit_request(sample_weight=wants)
     return part
@@ -66,7 +66,7 @@ def fit_on_rows(
     rows: np.ndarray,
     fold: int,
 ) -> Any:
-    """A copy of a model, fitted on the training rows of a fold."""
+    """Return a copy of a model, fitted on the training rows of a fold."""
     shown = parameters_of_rows(parameters, rows, len(y))
     try:
         return fit_with(clone(member), take_rows(X, rows), y[rows], shown)
@@ -82,7 +82,7 @@ def fit_on_rows(
 def parameters_of_rows(
     parameters: Mapping[str, Any], rows: np.ndarray, n_rows: int
 ) -> dict[str, Any]:
-    """Parameters of a ``fit`` for some of its rows: what has an entry for each row is cut."""
+    """Return parameters of a ``fit`` for some of its rows; those with an entry per row are cut."""
     return {
         name: _entries_of_rows(value, rows) if _has_entries(value, n_rows) else value
         for name, value in parameters.items()
@@ -102,17 +102,17 @@ def _entries_of_rows(value: Any, rows: np.ndarray) -> Any:
 
 
 def classifies(member: Any) -> bool:
-    """Whether an object can be a member; models from elsewhere need not be scikit-learn's."""
+    """Return whether an object can be a classifying member, from scikit-learn or elsewhere."""
     return _may_be(member, "classifier")
 
 
 def regresses(member: Any) -> bool:
-    """Return the same for regressors."""
+    """Return whether an object can be a member that predicts numbers."""
     return _may_be(member, "regressor")
 
 
 def _may_be(member: Any, kind: str) -> bool:
-    """Tell whether an object predicts, and is of a kind or does not say of which kind it is."""
+    """Return whether an object predicts, and is of a kind or does not say which it is."""
     if isinstance(member, type) or not hasattr(member, "predict"):
         return False
     if not hasattr(member, "__sklearn_tags__"):
@@ -121,9 +121,10 @@ def _may_be(member: Any, kind: str) -> bool:
 
 
 def with_seeds(model: Any, numbers: Callable[[int], Any], *, unset: bool = False) -> Any:
-    """A copy of a model whose random states, inner ones too, are numbers; or those that are None.
+    """Return a copy of a model with numbers for its random states, inner ones too.
 
-    ``numbers(count)`` gives as many as there are, in the order of their names.
+    ``numbers(count)`` returns as many as there are, in the order of their names. With ``unset``,
+    only states that are None are replaced.
     """
     model = clone(model)
     known = model.get_params() if hasattr(model, "get_params") else {}
@@ -138,15 +139,15 @@ def with_seeds(model: Any, numbers: Callable[[int], Any], *, unset: bool = False
     return model
 
 
-# -- What is said where a model fails inside, in words that know nothing of the table ----------
+# -- Messages for failures inside a model, which knows nothing of the table -------------------
 
 
 @contextmanager
 def explaining(model: Any, X: Any, y: Any = None) -> Iterator[None]:
     """Raise a sentence about the table for errors of NumPy and SciPy in this block.
 
-    So is an error that speaks of NaN or infinity where a table has neither, but numbers that make
-    them. What a model itself says stays as it is.
+    An error about NaN or infinity is explained, too, if the table has neither, but numbers that
+    lead to them. A model's own messages are unchanged.
     """
     try:
         yield
@@ -175,7 +176,7 @@ def _is_from_inside(error: BaseException) -> bool:
 
 
 def _extreme(values: Any, name: str | None = None) -> str | None:
-    """Return what to say of the first column that is all too large or too small, if one is."""
+    """Return a phrase about the first column that is all too large or too small, if one is."""
     if hasattr(values, "select_dtypes"):
         values = values.select_dtypes("number")
     names = getattr(values, "columns", None)

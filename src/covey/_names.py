@@ -1,6 +1,6 @@
-"""Names that are imported when they are first used, so that a package is light to import.
+"""Names that are imported when they are first used, so that importing a package takes little time.
 
-The stub of the package, ``__init__.pyi``, says where each is from: type checkers read it, too.
+The stub of the package, ``__init__.pyi``, says where each is from; type checkers read it, too.
 """
 
 from __future__ import annotations

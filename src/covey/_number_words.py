@@ -1,4 +1,4 @@
-"""Numbers as people write them: 2,650; 1.12 million; 0.0012; 5 %. Everything shown uses these."""
+"""Numbers as people write them: 2,650; 1.12 million; 0.0012; 5 %. All output uses them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def cell(value: float | None, digits: int = 3) -> str:
 
 
 def digits_of(low: float, high: float) -> int:
-    """Return with how many digits values between these are told from each other.
+    """Return the number of digits that distinguishes values between these.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def percent(share: float | None) -> str:
 
 
 def rough(share: float | None) -> str:
-    """Write a share of one in whole per cent; with a decimal where it is close to none or all.
+    """Write a share of one in whole per cent, with a decimal if it is close to none or all.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def rough(share: float | None) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """Write two shares as a range: 93 to 97 %, with decimals where both would look alike.
+    """Write two shares as a range: 93 to 97 %, with decimals if both would look alike.
 
     Examples
     --------
@@ -128,10 +128,10 @@ def points(share: float) -> str:
 
 
 def day(since: float) -> str:
-    """Write a day by how many have passed since 1970."""
+    """Write the day that is this many days after 1 January 1970."""
     if not math.isfinite(since):
         return NOTHING
-    import numpy as np  # here, since it takes longer than all else that the terminal's help needs
+    import numpy as np  # here, since the terminal's help needs nothing else that takes as long
 
     return str(np.datetime64(math.floor(since), "D"))
 

@@ -13,19 +13,19 @@ _RAMP = re.compile(rf"ramp\((.*), ({_NUMBER}), ({_NUMBER})\)", re.DOTALL)
 _CENTERED = re.compile(rf"\((.*) [-+] {_NUMBER}\)", re.DOTALL)
 _CATEGORY = re.compile(r"(.*?) = (.*)", re.DOTALL)
 _ENCODED = re.compile(r"(.*) \(encoded(?: for (.*))?\)", re.DOTALL)
-# What is shown of a value of text, at most.
+# How many characters of a text value are shown, at most.
 _LONGEST = 40
 
 
 def plain_words(term: str, value: Any = None) -> str:
-    """A column that is made of others, in words.
+    """Describe a column that is made of others, in words.
 
     Parameters
     ----------
     term : str
-        A name such as members, formulas and preparations have.
+        A name as members, formulas and preparations use it.
     value : number, optional
-        What a row has there; of a category 1 or 0.
+        The value of the row; for a category 1 or 0.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def _uncentered(term: str) -> str:
 
 
 def value_words(value: Any) -> str:
-    """A value as it is shown: whole numbers in full, "missing" for gaps.
+    """Write a value as it is shown: whole numbers in full, "missing" for gaps.
 
     Examples
     --------
@@ -86,12 +86,12 @@ def value_words(value: Any) -> str:
 
 
 def one_line(text: Any) -> str:
-    """Text without line breaks."""
+    """Return text without line breaks."""
     return " ".join(str(text).split())
 
 
 def reason_words(reason: Mapping[str, Any]) -> str:
-    """A reason of ``explain``: ``bilirubin 0.8 (typical 3.2)``, ``self-employed: no``.
+    """Write a reason of ``explain``: ``bilirubin 0.8 (typical 3.2)``, ``self-employed: no``.
 
     Examples
     --------

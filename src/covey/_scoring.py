@@ -1,4 +1,4 @@
-"""scikit-learn's ``scoring`` of predictions that are known already."""
+"""scikit-learn's ``scoring`` of known predictions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring, get_scorer
 
-# No class is surer than this to be impossible, where logarithms are taken.
+# No class counts as surer than this to be impossible where logarithms are taken.
 _FLOOR = 1e-6
 
 
 def make_scorer(scoring: Any) -> Any:
-    """Tell what ``scoring`` stands for, called as scikit-learn's scorers are; None stays None."""
+    """Return the scorer of ``scoring``, called as scikit-learn's are; None stays None."""
     if scoring is None or isinstance(scoring, str):
         return get_scorer(scoring)
     if not callable(scoring):
@@ -31,9 +31,9 @@ def known_score(
     classes: np.ndarray | None,
     weight: np.ndarray,
 ) -> float:
-    """The score of probabilities (n, C) of classes, or of numbers (n,), beside the truth (n,).
+    """Return the score of probabilities (n, C) of classes, or of numbers (n,), and a truth (n,).
 
-    A scorer that takes no weights counts all rows alike.
+    A scorer without weights counts all rows alike.
     """
     known: Any = FixedNumbers(predicted)
     if classes is not None:
@@ -61,7 +61,7 @@ def _weighted(scorer: Any, rows: tuple[Any, Any, np.ndarray], weight: np.ndarray
 
 
 class KnownProbabilities(ClassifierMixin, BaseEstimator):
-    """Predictions that are known already, for a scorer of scikit-learn."""
+    """Known probabilities of classes, for a scorer of scikit-learn."""
 
     def __init__(self, probabilities: np.ndarray, classes: np.ndarray) -> None:
         self.probabilities = probabilities
@@ -73,31 +73,31 @@ class KnownProbabilities(ClassifierMixin, BaseEstimator):
         return self.classes
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probabilities."""
+        """Return the probabilities."""
         return self.probabilities
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Their logarithms, or the difference of those of two classes."""
+        """Return the logarithms of probabilities, or their difference for two classes."""
         logs = np.log(np.fmax(self.probabilities, _FLOOR))
         return logs[:, 1] - logs[:, 0] if len(self.classes) == 2 else logs
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class."""
+        """Return the most probable class."""
         return self.classes[self.probabilities.argmax(axis=1)]
 
 
 class FixedNumbers(RegressorMixin, BaseEstimator):
-    """The same for numbers."""
+    """Known predictions of numbers, for a scorer of scikit-learn."""
 
     def __init__(self, numbers: np.ndarray) -> None:
         self.numbers = numbers
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Nothing is left to learn."""
+        """Do nothing: the predictions are known."""
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The numbers."""
+        """Return the numbers."""
         return self.numbers
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,16 +1,15 @@
-"""What objects keep in files: every stored field says beside itself what it is.
+"""Declarations of the fields that objects keep in files, written beside the fields.
 
     class Gate(Fuser):
         coef_: Annotated[np.ndarray, Array("K P")]  # finite numbers, one row for each member
         alpha_: Annotated[float | None, Number(low=0)]
 
-is all that is written about ``coef_`` and ``alpha_``. Type checkers see the type; from the rest
-`covey.persistence` writes and reads the field and checks what it reads: its type, its shape, that
-its numbers are finite and in range. A type with ``| None`` allows None (but `Where` says itself
-whether its kinds do).
-A letter of a shape stands for one length within one object; it is bound by the field that is read
-first, and all others must agree. ``+1`` and ``-1`` may follow a letter, ``*`` is any length, and a
-number is itself. Fields of base classes come first.
+is all that is written about ``coef_`` and ``alpha_``. Type checkers read the type; from the rest
+`covey.persistence` writes and reads the field and checks it: its type, its shape, that its numbers
+are finite and in range. A type with ``| None`` allows None (but `Where` declares by itself whether
+its kinds do). A letter of a shape stands for one length within one object; the field that is read
+first binds it, and all others must agree. ``+1`` and ``-1`` may follow a letter, ``*`` is any
+length, and a number is itself. Fields of base classes come first.
 
 A class that has derived attributes, or conditions on several fields, has a method ``_restored``,
 which is called when its fields are read, and calls `refuse` if they do not fit each other.
@@ -30,7 +29,7 @@ from typing import Any, get_args
 import numpy as np
 
 _LENGTH = re.compile(r"(?P<letter>[A-Za-z]\w*)(?P<more>[+-]\d+)?")
-# The value of a field that an object need not have, and has not.
+# The value of an optional field that an object does not have.
 ABSENT: Any = object()
 
 
@@ -61,7 +60,7 @@ class Sizes:
         self.known = {**getattr(owner, "_sizes", {}), **(known or {})}
 
     def length(self, said: str) -> int | None:
-        """The length that a word of a shape stands for; None if it is not known yet."""
+        """Return the length that a word of a shape stands for; None if it is not known yet."""
         if said == "*":
             return None
         found = _LENGTH.fullmatch(said)
@@ -71,7 +70,7 @@ class Sizes:
         return None if known is None else known + int(found["more"] or 0)
 
     def shape(self, words: str) -> tuple[int | None, ...]:
-        """The lengths that a shape such as "K C P" stands for."""
+        """Return the lengths that a shape such as "K C P" stands for."""
         return tuple(self.length(word) for word in words.split())
 
     def bind(self, words: str, lengths: Iterable[int], name: str) -> None:
@@ -86,7 +85,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Stored:
-    """How one field is written and read; each kind of field is a subclass.
+    """A way to write and read one field; each kind of field is a subclass.
 
     ``out`` is a `covey.persistence._writer.Writer` and ``node`` the
     `covey.persistence._nodes.Node` that holds the field under a name.
@@ -105,15 +104,15 @@ class Stored:
         return ListOf(self, letter)
 
     def of(self, owner: Any, name: str) -> Any:
-        """Return the value that an object has, which may be ABSENT."""
+        """Return the object's value, which may be ABSENT."""
         return getattr(owner, name)
 
     def for_(self, owner: Any) -> Stored | None:
-        """Return the kind of the field that this object has, or None if it has none."""
+        """Return the kind of the field for this object, or None if it has none."""
         return self
 
     def found(self, owner: Any, name: str) -> bool:
-        """Return whether an object has what it must have of this field to be fitted."""
+        """Return whether an object has the field as far as a fitted one needs it."""
         return hasattr(owner, name)
 
     # Whether a file has a part for it.
@@ -539,11 +538,11 @@ class OrAbsent(OrNone):
         return ABSENT if node.none(name) else self.kind.read(node, name, sizes)
 
     def found(self, owner: Any, name: str) -> bool:
-        """Return True: an object need not have it."""
+        """Return True: an object may lack it."""
         return True
 
 
-# The names of a table's columns, which an array has not.
+# The names of a table's columns, which an array does not have.
 FEATURE_NAMES = OrAbsent(Texts("F", different=True, make=names_array))
 
 
@@ -565,7 +564,7 @@ class Where(Stored):
         return None if kind is None else kind.for_(owner)
 
     def found(self, owner: Any, name: str) -> bool:
-        """Return True: whether there is one is known of fitted objects alone."""
+        """Return True: only fitted objects show whether there is one."""
         return True
 
     def __str__(self) -> str:
@@ -750,14 +749,14 @@ class Parts(Stored):
 
 @dataclass(frozen=True)
 class Told(Stored):
-    """A list of what the object around this one knows, which no file holds twice."""
+    """A list that the object around this one knows, and that files do not hold twice."""
 
     tell: Callable[[Any], Any]
     letter: str
     is_written = False
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
-        """Return what the other object tells."""
+        """Return the list that the other object knows."""
         value = self.tell(sizes.around)
         sizes.bind(self.letter, [len(value)], name)
         return value
@@ -768,18 +767,18 @@ class Told(Stored):
 
 @dataclass(frozen=True)
 class As(Stored):
-    """A value that files hold in another form: what ``take`` makes of it, and ``make`` undoes."""
+    """A value that files hold in another form, which ``take`` makes and ``make`` undoes."""
 
     kind: Stored
     take: Callable[[Any], Any]
     make: Callable[[Any], Any]
 
     def write(self, value: Any, out: Any) -> Any:
-        """Return what it is in files."""
+        """Return the form of files."""
         return self.kind.write(self.take(value), out)
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
-        """Return what it is in objects."""
+        """Return the form of objects."""
         return self.make(self.kind.read(node, name, sizes))
 
     def __str__(self) -> str:
@@ -797,14 +796,15 @@ class Parameter:
     members: bool = False
 
 
-# -- what a class declares ------------------------------------------------------------------------
+# -- the declarations of a class
+# -------------------------------------------------------------------
 
 
 @cache
 def declared(cls: type) -> dict[str, Any]:
     """Return all declarations of a class, those of its base classes first.
 
-    What a base class declares, and this one computes, is none.
+    A declaration of a base class is left out if this class computes the attribute.
     """
     found: dict[str, Any] = {}
     for one in reversed(cls.__mro__):
@@ -813,7 +813,7 @@ def declared(cls: type) -> dict[str, Any]:
                 found.pop(name, None)
         names = vars(sys.modules[one.__module__])
         for name, said in inspect.get_annotations(one).items():
-            # Others may name what is imported for type checkers alone.
+            # Other annotations may name what is imported for type checkers only.
             type_ = eval(said, names) if str(said).startswith("Annotated[") else said
             none = NoneType in get_args(getattr(type_, "__origin__", None))
             for kind in getattr(type_, "__metadata__", ()):

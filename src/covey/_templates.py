@@ -1,7 +1,7 @@
-"""HTML from jinja2 templates in which nothing that a user wrote can be anything but text.
+"""HTML from jinja2 templates, in which everything that a user wrote remains plain text.
 
-Whatever is not `Markup` is escaped wherever it enters a page. A template that forgets to
-consider it therefore shows visible signs on the page, and never opens a hole in it.
+Everything but `Markup` is escaped where it enters a page. A template that forgets this therefore
+shows visible signs on the page, and never opens a security hole.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ except ImportError as error:
     ) from error
 
 __all__ = ["Markup", "environment", "escaped", "printable"]
-# What a page must not hold: control characters, and halves of characters that have no encoding.
+# Characters that a page must not hold: control characters, and halves of surrogate pairs.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def printable(value: Any) -> Any:
-    """A value without characters that no page may hold; nothing for None."""
+    """Return a value without characters that no page may hold; nothing for None."""
     if isinstance(value, Markup):
         return value
     return "" if value is None else _UNPRINTABLE.sub("�", str(value))
 
 
 def escaped(value: Any) -> Markup:
-    """Any value as `Markup`; text is escaped, `Markup` stays as it is."""
+    """Return any value as `Markup`; text is escaped, `Markup` is unchanged."""
     return escape(printable(value))
 
 
 @lru_cache
 def environment(package: str) -> jinja2.Environment:
-    """The templates of a package, and those of `covey.reporting`, which others build on."""
+    """Return the templates of a package, and those of `covey.reporting`, which others extend."""
     loaders = [jinja2.PackageLoader(name) for name in dict.fromkeys((package, "covey.reporting"))]
     return jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),

@@ -1,4 +1,4 @@
-"""What type checkers are told of scikit-learn, which itself has no types."""
+"""Types of scikit-learn's parts for type checkers, since it has none itself."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Estimator", "Method", "available_if"]
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator as Estimator
 else:
-    Estimator = object  # a mixin's subclasses are estimators, and it is none
+    Estimator = object  # subclasses of a mixin are estimators, the mixin is not
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-    """Return scikit-learn's decorator of this name, with the type of what it decorates."""
+    """Return scikit-learn's decorator of this name, with the type of the decorated method."""
     return metaestimators.available_if(check)

@@ -23,9 +23,9 @@ from covey._typing import Method
 
 _being_fitted: set[int] = set()
 _looking = threading.Lock()
-# Whole numbers are a quantity if more are different than this, each in fewer rows on average.
+# Whole numbers are a quantity if more than this differ, each in fewer rows on average.
 _MOST_CLASSES, _FEWEST_ROWS = 30, 5
-# How NumPy and scikit-learn say that X holds text, dates or objects.
+# The words by which NumPy and scikit-learn say that X holds text, dates or objects.
 _NO_NUMBERS = re.compile(
     r"could not convert string|could not be promoted|must be a (real )?number"
 )
@@ -36,7 +36,7 @@ _TABLES = "covey.FlockClassifier (FlockRegressor) takes text, dates and gaps of 
 def one_fit_at_once(estimator: Any) -> Iterator[None]:
     """Refuse to fit an object that another thread is fitting: they would mix their members.
 
-    What underflows is zero meanwhile, whatever NumPy is told to do about it.
+    Meanwhile, underflow gives zero, whatever NumPy is told to do about it.
     """
     with _looking:
         if id(estimator) in _being_fitted:
@@ -53,7 +53,7 @@ def one_fit_at_once(estimator: Any) -> Iterator[None]:
 
 
 def fitted_alone(fit: Method) -> Method:
-    """A ``fit`` that is `one_fit_at_once`; warnings in it count one frame more to its caller."""
+    """Make a ``fit`` `one_fit_at_once`; warnings in it name its caller, one frame further up."""
 
     @wraps(fit)
     def guarded(self: Any, *args: Any, **given: Any) -> Any:
@@ -64,7 +64,7 @@ def fitted_alone(fit: Method) -> Method:
 
 
 def check_one_target(y: Any) -> None:
-    """Refuse several columns of y, and say what takes them; refuse rows without a value."""
+    """Refuse several columns of y, and say what accepts them; refuse rows without a value."""
     if type(getattr(getattr(y, "dtype", None), "na_value", None)).__name__ == "NAType":
         gaps = np.flatnonzero(y.isna())
         if len(gaps):
@@ -78,7 +78,7 @@ def check_one_target(y: Any) -> None:
 
 
 def as_numbers(y: np.ndarray) -> np.ndarray:
-    """Return what is to be predicted, (n,), as finite float64."""
+    """Return the numbers to predict, (n,), as finite float64."""
     if y.dtype.kind in "mM":
         raise ValueError(f"y holds dates or times ({y.dtype}); give numbers, such as days.")
     try:
@@ -98,9 +98,9 @@ def check_number(
     whole: bool = False,
     finite: bool = True,
 ) -> Any:
-    """Check a parameter that is a number; bool is none.
+    """Check that a parameter is a number; bool is not one.
 
-    ``closed`` ("both", "left", "right" or "neither") names the bounds that are allowed themselves.
+    ``closed`` ("both", "left", "right" or "neither") says which bounds are included.
     """
     kind = Integral if whole else Real
     if isinstance(value, bool | np.bool_):
@@ -126,7 +126,7 @@ def check_flag(value: Any, name: str) -> None:
 
 
 def check_labels(y: Any) -> None:
-    """Refuse numbers that are no classes, and labels that have no order among themselves."""
+    """Refuse numbers that cannot be classes, and labels that cannot be sorted."""
     with _of_one_type():
         labels = np.ravel(y)
         if labels.dtype == object and len({isinstance(label, str) for label in labels}) > 1:
@@ -135,7 +135,7 @@ def check_labels(y: Any) -> None:
 
 
 def kind_of_target(y: Any) -> str:
-    """Return what scikit-learn calls y: "binary", "continuous" and so on."""
+    """Return scikit-learn's name for the kind of y: "binary", "continuous" and so on."""
     with _of_one_type():
         return type_of_target(y, input_name="y")
 
@@ -143,7 +143,7 @@ def kind_of_target(y: Any) -> str:
 def holds_numbers(y: Any) -> bool:
     """Return whether y holds a quantity: fractions, or many whole numbers, each in few rows."""
     with warnings.catch_warnings():
-        # That classes are many is what is asked here.
+        # A target with many classes is expected here, so that no warning is needed.
         warnings.filterwarnings("ignore", message="The number of unique classes")
         if kind_of_target(y) == "continuous":
             return True
@@ -156,7 +156,7 @@ def holds_numbers(y: Any) -> bool:
 
 @contextmanager
 def _of_one_type() -> Iterator[None]:
-    """Return what cannot be sorted becomes a sentence about y."""
+    """Turn an error about labels that cannot be sorted into a sentence about y."""
     try:
         yield
     except TypeError:
@@ -167,7 +167,7 @@ def _of_one_type() -> Iterator[None]:
 
 
 def check_one_each(values: Any, number: int, name: str, what: str) -> Any:
-    """Check that there is one entry for each of so many things, named by ``what``."""
+    """Check that there is one entry for each of several things, named by ``what``."""
     if np.shape(values) != (number,):
         raise ValueError(
             f"{name} must hold one {what.format(number)}, got an array of shape "
@@ -179,7 +179,7 @@ def check_one_each(values: Any, number: int, name: str, what: str) -> Any:
 def check_sample_weight(
     sample_weight: ArrayLike | None, n_samples: int, name: str = "sample_weight"
 ) -> np.ndarray:
-    """Weights as a float64 array; None means ones.
+    """Return weights as a float64 array; None means ones.
 
     They must be finite and not negative, and not all of them zero.
     """
@@ -225,7 +225,7 @@ def check_sample_weight(
 
 @contextmanager
 def naming_tables() -> Iterator[None]:
-    """Errors about text or dates in X say which models take those."""
+    """Let errors about text or dates in X say which models accept those."""
     try:
         yield
     except (ValueError, TypeError) as error:

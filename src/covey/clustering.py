@@ -34,7 +34,7 @@ LINKAGES = ("average", "single", "complete")
 def _check_n_clusters(
     n_clusters: int | None, n_rows: int, what: str = "rows", *, low: int = 2
 ) -> None:
-    """Refuse a number of clusters that cannot be made; None may be."""
+    """Refuse a number of clusters that cannot be made; None is allowed."""
     if n_clusters is None:
         return
     check_number(n_clusters, "n_clusters", whole=True)
@@ -49,7 +49,7 @@ def _check_n_clusters(
 
 
 def _numbers_to_try(n_clusters_range: Any, most: int) -> list[int]:
-    """The candidates: each leaves one cluster at least with two rows."""
+    """Return the candidates: each leaves at least one cluster with two rows."""
     try:
         low, high = n_clusters_range
     except (TypeError, ValueError):
@@ -69,7 +69,7 @@ def _numbers_to_try(n_clusters_range: Any, most: int) -> list[int]:
 
 
 def _share_or_count(value: float, name: str, n_all: int) -> int:
-    """The number that a parameter stands for, which is a number or a share."""
+    """Return the number that a parameter stands for, given as a number or a share."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(check_number(value, name, low=1, high=n_all, whole=True))
     check_number(value, name, low=0.0, high=1.0, closed="right")
@@ -77,8 +77,8 @@ def _share_or_count(value: float, name: str, n_all: int) -> int:
 
 
 def _codes(labels: Any) -> np.ndarray:
-    """Labels of any kind, (n, K), as numbers of each column's own; -1 for noise or absent."""
-    # Mixed kinds stay as they are: NumPy would turn 1 beside "a" into "1", and -1 too.
+    """Return labels of any kind, (n, K), as numbers per column; -1 for noise or absent."""
+    # Mixed kinds are unchanged: NumPy would turn 1 beside "a" into "1", and -1, too.
     labels = np.array(labels, dtype=object)
     if labels.ndim != 2:
         raise ValueError(
@@ -116,9 +116,9 @@ def _codes(labels: Any) -> np.ndarray:
 def _combine(
     labels: np.ndarray, n_clusters: int | None, method: str, linkage: str, n_clusters_range: Any
 ) -> tuple[np.ndarray, dict[int, float], np.ndarray | None]:
-    """The consensus, the lifetime of each number tried, and the co-association matrix or None.
+    """Return the consensus, lifetimes of numbers, and the co-association matrix or None.
 
-    Rows that no partition places stay out, and are -1.
+    Rows that no partition places are left out, as -1.
     """
     placed = np.flatnonzero((labels >= 0).any(axis=1))
     ours = labels[placed]
@@ -174,20 +174,20 @@ def consensus(
     Parameters
     ----------
     labels : array-like or data frame of shape (n_samples, n_partitions)
-        The cluster of each row in each partition: any hashable labels, which mean something
-        within their column only. -1, None and NaN mark a row that a partition does not place;
-        it is then left out where that partition counts.
+        The cluster of each row in each partition: any hashable labels, whose meaning is limited to
+        their column. -1, None and NaN mark a row that a partition does not place; it is then left
+        out where that partition counts.
     n_clusters : int, optional
-        How many clusters to make. None: the number within ``n_clusters_range`` that lives
-        longest in the tree of co-association (Fred and Jain 2005), which takes memory for all
+        How many clusters to make. None: the number within ``n_clusters_range`` with the longest
+        lifetime in the tree of co-association (Fred and Jain 2005), which takes memory for all
         pairs of rows.
     method, linkage, n_clusters_range
-        How partitions are combined, as for `ConsensusClustering`.
+        The way to combine partitions, as in `ConsensusClustering`.
 
     Returns
     -------
     final : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... as the rows first meet them; -1 for rows that no partition places.
+        Clusters 0, 1, ... in the order of the rows; -1 for rows that no partition places.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def consensus(
 
 
 def _number_parameter(clusterer: Any) -> str | None:
-    """The name of the parameter that sets the number of clusters, or None."""
+    """Return the name of the parameter that sets the number of clusters, or None."""
     prefix = ""
     while isinstance(clusterer, Pipeline):
         step, clusterer = clusterer.steps[-1]
@@ -227,7 +227,7 @@ def _partition(
     parameter: str | None,
     n_clusters: int | None,
 ) -> np.ndarray:
-    """One partition of some rows by some columns; -1 for the others."""
+    """Make one partition of some rows by some columns; -1 for the others."""
     member = clone(clusterer)
     settings = {
         key: seed
@@ -245,23 +245,23 @@ def _partition(
 
 @dataclass(eq=False, repr=False)
 class ConsensusClustering(ClusterMixin, BaseEstimator):
-    """Clusters rows many times, each time differently, and finds what the partitions share.
+    """A clusterer that makes many different partitions of the rows and combines them.
 
-    Partitions differ by the rows and columns they are shown, by their random start and, if
-    wanted, by their clusterer. The consensus is steadier than any of them, forgives columns
-    that mean nothing, and has a confidence for each row.
+    Partitions differ in the rows and columns that they see, in their random start and, if wanted,
+    in their clusterer. The consensus is more stable than any of them, tolerates irrelevant
+    columns, and has a confidence for each row.
 
-    Take it where clusterings differ from run to run, or where the number of clusters is in
-    question. Its map of pairs of rows takes memory in the square of their number; long tables are
-    better clustered once.
+    Take it if clusterings differ from run to run, or if the number of clusters is in question. Its
+    map of pairs of rows takes memory in the square of their number; cluster long tables once
+    instead.
 
     Parameters
     ----------
     n_clusters : int, optional
         How many clusters to make. None: chosen within ``n_clusters_range``. With one clusterer
-        whose number can be set, it is the largest number at which partitions agree as much
-        as at any (mean adjusted Rand index over pairs of partitions, each on the rows shown to
-        both; within a standard error or 0.01). Otherwise the number that lives longest in
+        whose number can be set, it is the largest number at which partitions agree as much as at
+        any (mean adjusted Rand index over pairs of partitions, each on the rows that both see;
+        within a standard error or 0.01). Otherwise it is the number with the longest lifetime in
         the tree of co-association, as in `consensus`.
     estimator : clusterer or list of clusterers, optional
         Anything with ``fit_predict``; by default ``KMeans(n_init=5)``. One clusterer with a
@@ -273,15 +273,15 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         How many partitions to make.
     method : {"co_association", "voting", "graph"}, default="co_association"
         How they are combined. "co_association" merges rows that are often together; it needs
-        memory for all pairs of rows. "voting" gives clusters common names and lets the majority
-        decide. "graph" cuts the graph of rows and clusters. The last two suit many rows.
+        memory for all pairs of rows. "voting" gives clusters common names and takes a majority
+        vote. "graph" cuts the graph of rows and clusters. The last two suit many rows.
     linkage : {"average", "single", "complete"}, default="average"
         How the tree of co-association is built; "single" follows chains of rows.
     max_features : int or float, default=1.0
-        How many columns, or which share of them, each partition is shown, drawn at random.
+        How many columns, or which share of them, each partition sees, drawn at random.
     max_samples : int or float, default=0.8
-        How many rows, or which share of them, each partition is shown, drawn at random
-        without replacement.
+        How many rows, or which share of them, each partition sees, drawn at random without
+        replacement.
     n_clusters_range : (int, int), default=(2, 10)
         The lowest and the highest number to try.
     random_state : int, RandomState instance or None, default=None
@@ -291,21 +291,20 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Clusters 0, 1, ... as the rows first meet them; -1 for rows that no partition places,
-        because none was shown them or all take them for noise.
+        Clusters 0, 1, ... in the order of the rows; -1 for rows that no partition places,
+        because none has seen them or all treat them as noise.
     n_clusters_ : int
         How many clusters there are.
     partitions_ : ndarray of shape (n_samples, n_partitions)
-        The partitions; -1 for rows that are noise, or were not shown.
+        The partitions; -1 for rows that are noise, or were not seen.
     co_association_ : ndarray of shape (n_samples, n_samples)
         The share of partitions that put two rows together, of those that place both. Only with
         ``method="co_association"``.
     confidence_ : ndarray of shape (n_samples,)
         How often a row is put together with the other rows of its cluster, between 0 and 1.
     stability_ : dict
-        For each number tried, how much the partitions agree (at most 1), or how long it lives
-        in the tree (between 0 and 1). Empty if the number was given to clusterers that keep
-        their own.
+        For each number tried, how much the partitions agree (at most 1), or its lifetime in the
+        tree (between 0 and 1). Empty if the number was given to clusterers that keep their own.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -333,7 +332,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     n_jobs: int | None = None
 
     def _clusterers(self) -> tuple[list[Any], str | None]:
-        """The clusterers, and the parameter for their number if it can be set."""
+        """Return the clusterers, and the parameter for their number if it can be set."""
         if self.estimator is None:
             return [KMeans(n_init=5)], "n_clusters"
         several = isinstance(self.estimator, list | tuple)
@@ -357,7 +356,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     @fitted_alone
     def fit(self, X: Any, y: None = None) -> Self:
-        """Make the partitions and combine them; X may be sparse where the clusterers take it."""
+        """Make the partitions and combine them; X may be sparse if the clusterers accept it."""
         check_choice(self.method, "method", METHODS)
         check_choice(self.linkage, "linkage", LINKAGES)
         check_number(self.n_partitions, "n_partitions", low=2, whole=True)
@@ -369,7 +368,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         n_rows, n_columns = X.shape
         _check_n_clusters(self.n_clusters, n_rows, low=1)
         if self.n_clusters == 1:
-            # scikit-learn's checks fit every clusterer with one cluster: it cannot be refused.
+            # scikit-learn's checks fit every clusterer with one cluster, so that one is not
+            # refused.
             warnings.warn(
                 "n_clusters=1 puts all rows into one cluster, which leaves nothing to find; use "
                 "None to have the number chosen.",
@@ -421,7 +421,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     def _draws(
         self, n_rows: int, n_shown: int, n_columns: int
     ) -> list[tuple[np.ndarray, np.ndarray, int]]:
-        """Rows, columns and a seed for each partition, the same for every number of clusters."""
+        """Yield rows, columns and a seed per partition, the same for every number of clusters."""
         n_seen = _share_or_count(self.max_features, "max_features", n_columns)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         draws = [

@@ -19,15 +19,14 @@ def make_quarter_circle(
     """Make the paper's synthetic set, eq. (11): a quarter of a disc in the unit square.
 
     Class 0 is ``x1**2 + x2**2 < 1``, class 1 the rest; both are equally frequent. No linear
-    boundary is right everywhere, which is what makes an ensemble of linear members worth its
-    while.
+    boundary is right everywhere, so that an ensemble of linear members can be better than one.
 
     Parameters
     ----------
     n_samples_per_class : int, default=100
         Rows of each class.
     n_dummy_features : int, default=0
-        Further uniform columns that play no role; the paper's extended set has 6.
+        Further uniform columns without any influence; the paper's extended set has 6.
     random_state : int, RandomState instance or None, default=None
 
     Returns

@@ -33,14 +33,14 @@ _FIXED = {
 _CODES = (*_SEARCHED, *_FIXED)
 _DECODINGS = ("absolute", "hamming", "log_loss")
 
-# 15 classes have 16,383 learners; more cannot be meant.
+# 15 classes have 16,383 learners; nobody wants more.
 _MOST_CLASSES_EXHAUSTIVE = 15
 
 
 def _fit_bit(
     estimator: Any, X: Any, side: np.ndarray, parameters: Mapping[str, Any], *, partly: bool
 ) -> Any:
-    """A learner of one column, on the rows whose classes take part in it."""
+    """Fit a learner of one column, on the rows whose classes take part in it."""
     rows = np.flatnonzero(side)
     if not len(rows):
         return estimator
@@ -55,7 +55,7 @@ def _fit_bit(
 
 
 def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
-    """The learner's probability that the bit is 1."""
+    """Return the learner's probability that the bit is 1."""
     known = getattr(estimator, "classes_", None)
     one = 1 if known is None else int(np.flatnonzero(np.asarray(known) == 1)[0])
     if hasattr(estimator, "predict_proba"):
@@ -72,13 +72,13 @@ class CodeBookClassifier(
     ClassifierMixin,
     BaseEstimator,
 ):
-    """Many classes by learners of two, through an error-correcting code.
+    """A classifier of many classes by learners of two, through an error-correcting code.
 
     Each class is a word of bits, each bit a learner that separates the classes with a 1 from
     those with a -1. A sample belongs to the class whose word is nearest to the bits that the
     learners predict. If the words lie d bits apart, (d - 1) // 2 learners may err.
 
-    Take it for many classes and a learner that knows two, or one that is far better at two.
+    Take it for many classes and a learner that handles only two, or handles two far better.
     Learners that handle many classes themselves seldom gain by it.
 
     Parameters
@@ -87,25 +87,25 @@ class CodeBookClassifier(
         The learner of two classes, cloned for each bit. Without ``predict_proba``, the logistic
         function of its ``decision_function`` is taken, and without that its labels, 0 or 1.
     code : str or array-like of shape (n_classes, n_bits), default="max_distance"
-        - "max_distance": searched so that the two nearest words lie as far apart as can be;
+        - "max_distance": searched so that the two nearest words lie as far apart as possible;
         - "random": drawn, without repeated, constant or complementary columns;
         - "one_vs_all": each class against all others;
         - "one_vs_one": each class against each other one, the rest left out;
         - "exhaustive": all 2^(C-1) - 1 columns, for up to 15 classes;
-        - or a book of one's own: a row for each class, in sorted order, of 1, -1, and 0 for
+        - or a book of your own: a row for each class, in sorted order, of 1, -1, and 0 for
           classes that a learner does not see.
     n_bits : int, optional
-        The number of learners for "max_distance" and "random"; the other codes have their own.
-        At least log2(C). More than the 2^(C-1) - 1 columns that there are is cut down to them.
-        None: 10 log2(C), as in Allwein, Schapire and Singer (2000), or C if that is more; with
-        the same cut, so 1, 3, 7, 15 and 26 learners for 2, 3, 4, 5 and 6 classes.
+        The number of learners for "max_distance" and "random"; the other codes have their own. At
+        least log2(C), and cut down to the 2^(C-1) - 1 columns that exist. None: 10 log2(C), as in
+        Allwein, Schapire and Singer (2000), or C if that is more, with the same cut: 1, 3, 7, 15
+        and 26 learners for 2, 3, 4, 5 and 6 classes.
     decoding : {"absolute", "hamming", "log_loss"}, default="absolute"
-        How far words are from what the learners predict: the sum of ``|bit - probability|``,
-        the number of wrong bits, or the log-loss of the bits. Bits that a class is left out of are
-        left out of its distance, which is then scaled up to the full number of bits. The first
-        of equally near classes wins.
+        The distance of words from the learners' predictions: the sum of ``|bit - probability|``,
+        the number of wrong bits, or the log-loss of the bits. Bits that leave a class out are left
+        out of its distance, which is then scaled up to the full number of bits. The first of
+        equally near classes wins.
     random_state : int, RandomState instance or None, default=None
-        For the code book. Learners keep their own.
+        Seeds the code book. Learners keep their own.
     n_jobs : int or None, default=None
         Processes that fit the learners.
 
@@ -114,16 +114,14 @@ class CodeBookClassifier(
     classes_ : ndarray of shape (n_classes,)
     code_book_ : ndarray of shape (n_classes, n_bits), int8
     min_distance_ : int
-        How many bits the two nearest words lie apart; zeros count for nothing.
+        How many bits the two nearest words lie apart; zeros do not count.
     estimators_ : list of estimators
-        The fitted learners, one a column, of the classes 0 (for -1) and 1.
+        The fitted learners, one per column, of the classes 0 (for -1) and 1.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
-    Notes
-    -----
-    Probabilities are softmax(-s distance). For each sample, the scale s is the one at which the
-    class probabilities best give back the bit probabilities, in the sense of cross-entropy; it
-    is found without labels, so nothing leaks. Learners that contradict each other thus make for
+    Notes ----- Probabilities are softmax(-s distance). For each sample, the scale s is the one at
+    which the class probabilities best reproduce the bit probabilities, by cross-entropy; it is
+    found without labels, so that nothing leaks. Learners that contradict each other thus lead to
     doubt. With two classes there is one bit, and its probability is theirs, though never surer
     than 0.9999.
 
@@ -230,14 +228,14 @@ class CodeBookClassifier(
         sample_weight: ArrayLike | None = None,
         **metadata: Any,
     ) -> Self:
-        """Go on learning from some more rows, where ``estimator`` has a ``partial_fit``.
+        """Continue to learn from more rows, if ``estimator`` has a ``partial_fit``.
 
         Parameters
         ----------
         X, y, sample_weight, **metadata
-            As for ``fit``. y need not hold all classes.
+            As in ``fit``. y need not hold all classes.
         classes : array-like of shape (n_classes,), optional
-            All classes that there will be; needed by the first call, which writes the book.
+            All classes that will occur; needed by the first call, which writes the book.
         """
         first = not hasattr(self, "code_book_")
         self._check_parameters()
@@ -298,7 +296,7 @@ class CodeBookClassifier(
         return _SEARCHED[self.code](n_classes, min(int(n_bits), codes.most_bits(n_classes)), seed)
 
     def _given_book(self) -> np.ndarray:
-        """The user's own book, checked."""
+        """Return the user's own book, checked."""
         try:
             book = np.asarray(self.code)
             known = book.ndim == 2 and book.shape[1] > 0 and np.isin(book, (-1, 0, 1)).all()
@@ -335,14 +333,14 @@ class CodeBookClassifier(
     # -- predict -----------------------------------------------------------------------------
 
     def _in_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        """In blocks of rows, so that memory does not grow with bits times rows."""
+        """Apply a function in blocks of rows: memory does not grow with bits times rows."""
         check_is_fitted(self, "code_book_")
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return by_blocks(function, X)
 
     def _bits(self, X: Any) -> np.ndarray:
-        # A learner that none of the rows so far was for knows nothing of its bit.
+        # A learner for which none of the rows so far counted knows nothing of its bit.
         chances = [
             _chance_of_one(estimator, X) if has_learnt else np.full(X.shape[0], 0.5)
             for estimator, has_learnt in zip(self.estimators_, self._has_learnt, strict=True)
@@ -358,24 +356,24 @@ class CodeBookClassifier(
         return codes.scores(codes.decoded(self.code_book_, self._bits(X), self.decoding))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return how near each class's word is: minus its distance, (n_samples, n_classes).
+        """Return the nearness of each class's word: minus its distance, (n_samples, n_classes).
 
-        For two classes (n_samples,), how much nearer the second one's word is. The class with the
-        highest score, the first of equals, is the predicted one.
+        For two classes it is (n_samples,), the difference of the two. The class with the highest
+        score, the first of equals, is the predicted one.
         """
         scores = self._in_blocks(self._scores, X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def bit_probabilities(self, X: Any) -> np.ndarray:
-        """Each learner's probability that its bit is 1, (n_samples, n_bits)."""
+        """Return each learner's probability that its bit is 1, (n_samples, n_bits)."""
         return self._in_blocks(self._bits, X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes, (n_samples, n_classes); the highest is the nearest's."""
+        """Return probabilities of the classes, (n_samples, n_classes), by words' distances."""
         return self._in_blocks(self._class_probabilities, X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The classes whose words are nearest."""
+        """Return the classes whose words are nearest."""
         nearest = self._in_blocks(self._scores, X).argmax(axis=1)
         return self.classes_[nearest]
 

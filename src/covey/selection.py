@@ -1,4 +1,4 @@
-"""Selecting features by growing flocks: the paper's second use (section 3.1.2)."""
+"""The selection of features by growing flocks: the paper's second use (section 3.1.2)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from covey.tables._preparation import (
 )
 from covey.tables._table_reader import TableReader
 
-# How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
+# The way to grow members unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.
 GROWTH: dict[str, Any] = {
     "flip_probability": 0.05,
@@ -57,55 +57,52 @@ GROWTH: dict[str, Any] = {
 
 @dataclass(eq=False, repr=False)
 class SubsetSelector(SelectorMixin, BaseEstimator):
-    """Selects all features that carry something about y, or the fewest that suffice.
+    """A selector of all features that are related to y, or of the fewest that suffice.
 
-    Two questions have two answers, and both are given: ``select`` says which one `transform` uses.
-
-    *All* features that carry something are found by tests, at a false discovery rate of ``level``.
-    The null hypothesis of a feature is that it carries nothing: y does not depend on it, whichever
-    of the other features are known, or none. So a feature that is correlated with a relevant one
-    is relevant: twins are found together. Each feature is tested alone (a straight and a bent
-    effect), beside all others where there are rows enough, given those that were found before,
-    and in products with others; these p-values become one, and Benjamini and Hochberg's procedure
-    selects. Tests see ranks, so that outliers and units do not matter.
+    There are two answers; ``select`` says which one `transform` uses. *All* features that carry
+    something about y are found by tests, at a false discovery rate of ``level``. The null
+    hypothesis of a feature is that y does not depend on it, whichever of the other features are
+    known, or none. So a feature that is correlated with a relevant one is relevant: twins are
+    found together. Each feature is tested alone (a straight and a bent effect), beside all others
+    if there are enough rows, given those that were found before, and in products with others;
+    these p-values become one, and Benjamini and Hochberg's procedure selects. Tests use ranks, so
+    that outliers and units do not matter.
 
     The *smallest* set that suffices is sought among these. A linear model of them drops its
     weakest features, again and again, and the smallest set is taken whose error on held-out rows
-    is within one standard error (that of the difference) of the best. Where features left out
-    could stand in for one of it, ``twins_`` says "either of these". No rate is promised for it
-    beyond that of the features it is chosen from.
+    is within one standard error (of the difference) of the best. Where features left out could
+    replace one of it, ``twins_`` says "either of these". No rate is promised beyond that of the
+    features it is chosen from.
 
-    Beside that, members are grown by Algorithm 1 on many halves of the rows. How often a feature
-    is in a member's subset is its selection frequency, how often two of them are their
-    co-selection (eq. (12)), which shows pairs that work together. Members keep one of two twins,
-    so frequencies select nothing, unless ``individual_threshold`` says so.
+    In addition, Algorithm 1 grows members on many halves of the rows. How often a feature is in a
+    member's subset is its selection frequency, how often two of them are their co-selection (eq.
+    (12)), which shows pairs that work together. Members keep one of two twins, so frequencies
+    select nothing, unless ``individual_threshold`` is given.
 
-    Take it to learn which columns matter, with a promise about false ones. To predict, a flock
-    needs no selection before it: it chooses subsets while it learns.
+    Take it to learn which columns matter, with a guarantee about false ones. For prediction, a
+    flock needs no selection before it: it chooses subsets while it learns.
 
     Parameters
     ----------
     estimator : SubsetEnsembleClassifier or SubsetEnsembleRegressor, optional
-        How members are grown on each half; its kind decides whether y holds labels or numbers.
+        The way to grow members on each half; its kind decides whether y holds labels or numbers.
         By default one member of 150 steps, each flipping 5 per cent of the features, with
         ``subset_penalty=0.003``: without a penalty, as printed, an irrelevant feature leaves a
-        subset only where that helps by chance; and one member on each of many halves selects
-        better than a flock on a few. It is a regressor if y holds numbers that are not whole, or
-        more than 30 different ones, each in fewer than 5 rows on average.
-        Its fuser does not matter. A fitted one, with ``prefit=True``, is used as it is. Features
-        of its ``always_keep`` are always selected.
+        subset only by chance. It is a regressor if y holds numbers that are not whole, or more
+        than 30 different ones, each in fewer than 5 rows on average. Its fuser does not matter. A
+        fitted one, with ``prefit=True``, is used as it is. Features of its ``always_keep`` are
+        always selected.
     select : {"all", "smallest"}, default="all"
-        Which answer ``support_``, ``ranking_`` and `transform` give.
+        The answer that ``support_``, ``ranking_`` and `transform` give.
     feature_groups : sequence of column sequences, or mapping from name to columns, optional
         Columns that are one feature, by name or number, such as the one-hot columns of one
-        variable: they are tested, selected and counted in ``level`` together. None: those of
-        ``estimator``.
+        variable: they are tested, selected and counted together. None: those of ``estimator``.
     prefit : bool, default=False
-        Whether ``estimator`` is fitted. The features that more than half of its members keep are
-        then selected, and there are no tests, no resamples and no shadows.
+        Whether ``estimator`` is fitted. Then the features are selected that more than half of its
+        members keep, and there are no tests, no resamples and no shadows.
     n_features_to_select : int, optional
         How many features to select, the first ones of ``ranking_`` (groups that do not fit are
-        passed over). None: as many as the answer has.
+        skipped). None: as many as the answer has.
     n_pairs : int, optional
         How many pairs are in ``co_selection_binary_`` and ``top_pairs_``. None: those above
         ``cross_threshold``, and ten if that is not given.
@@ -118,11 +115,11 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     n_resamples : int, default=30
         The number of halves of the rows that members are grown on.
     categorical_features : "from_dtype", mapping, sequence of columns or None
-        As for `FlockClassifier`, and so are gaps and categories: a feature is selected or not with
-        all that is made of it, and so is its shadow.
+        As in `FlockClassifier`, and so are gaps and categories: a feature is selected with all
+        columns that are made of it, and its shadow has them all, too.
     random_state : int, RandomState instance or None, default=None
-        The halves and the members; the folds of the smallest set; and, of more than 20,000 rows,
-        which ones the tests see. p-values of fewer rows depend on nothing random.
+        The halves and the members; the folds of the smallest set; and, if there are more than
+        20,000 rows, which ones the tests use. With fewer rows, p-values depend on nothing random.
 
     Attributes
     ----------
@@ -132,18 +129,17 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         Both answers. Not with ``prefit=True``.
     twins_ : list of lists of str or int
         "Either of these": the first of each list is in the smallest set, and each of the others
-        could take its place: it is correlated with it, and the error on held-out rows rises by two
-        standard errors at most. By name where X has names. Not with ``prefit=True``.
+        could replace it: it is correlated with it, and the error on held-out rows rises by at most
+        two standard errors. By name if X has names. Not with ``prefit=True``.
     pvalues_ : ndarray of shape (n_features,)
-        How probable as much evidence is for a feature that carries nothing. NaN with
+        The chance of as much evidence for a feature that carries nothing. NaN with
         ``prefit=True``.
     scores_ : ndarray of shape (n_features,)
-        The same as ``-log10(pvalues_)``, also where these are too small to be more than 0.
+        ``-log10(pvalues_)``, also where p-values are too small for floating point.
     ranking_ : ndarray of shape (n_features,)
-        1 for the first feature of the answer that ``select`` names: for "all" that of the least
-        p-value, for "smallest" the one that is needed most, with relevant features that are not
-        needed after those that are. With ``prefit=True`` or ``individual_threshold``: the
-        feature kept most often.
+        1 for the first feature of the selected answer: for "all" that of the least p-value, for
+        "smallest" the one needed most, with relevant features that are not needed after those that
+        are. With ``prefit=True`` or ``individual_threshold``: the feature kept most often.
     co_selection_ : ndarray of shape (n_features, n_features)
         F of eq. (12), over the members of all resamples.
     co_selection_binary_ : ndarray of shape (n_features, n_features), bool
@@ -156,14 +152,14 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     frequency_interval_ : ndarray of shape (n_features, 2)
         95 % interval of each frequency over resamples. NaN with ``prefit=True``.
     null_probability_ : ndarray of shape (n_features,)
-        How probable it is that members keep a *shadow* as often, a column whose rows were
-        shuffled. NaN with ``prefit=True``.
+        The chance that members keep as often a *shadow*, a column whose rows were shuffled. NaN
+        with ``prefit=True``.
     coefficient_sizes_ : ndarray of shape (n_features,)
-        Mean size of the coefficients of standardized features; decides between equal
+        The mean size of the coefficients of standardized features; decides between equal
         frequencies.
     stability_ : float
-        How much the resamples agree on that many features: 1 if wholly, 0 as much as chance
-        would (Nogueira, Sechidis and Brown 2018). NaN with ``prefit=True``.
+        How much the resamples agree on this many features: 1 if wholly, 0 as much as chance would
+        (Nogueira, Sechidis and Brown 2018). NaN with ``prefit=True``.
     top_pairs_ : list of (str or int, str or int, float)
         The pairs kept most often, by name where X has names, with their co-selection.
 
@@ -178,7 +174,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     >>> selector.top_pairs_[0][:2]
     (0, 1)
 
-    A copy of the first feature is relevant too, and may stand in for it:
+    A copy of the first feature is relevant too, and may replace it:
 
     >>> X = np.hstack([X, X[:, :1]])
     >>> selector = covey.SubsetSelector(select="smallest", random_state=0).fit(X, y)
@@ -286,7 +282,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         return masks[:, None, :], self.estimator.coefficient_sizes_
 
     def _recipe(self, y: np.ndarray) -> SubsetEnsembleClassifier | SubsetEnsembleRegressor:
-        """The ensemble that grows members; its kind decides what y is."""
+        """Return the ensemble that grows members; its kind decides what y is."""
         if self.estimator is not None:
             recipe = clone(self.estimator)
         elif holds_numbers(y):
@@ -308,10 +304,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         weight: np.ndarray,
         seed: int,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, FeatureAnswers]:
-        """Subsets (K, R, D) of features and (K, R, S) of shadows, and coefficients' sizes (D,).
-
-        And what tests say.
-        """
+        """Return features' subsets (K, R, D), shadows' (K, R, S), sizes (D,) and test results."""
         n_features = X.shape[1] if reading is None else len(reading.encoders)
         classifies = isinstance(recipe, SubsetEnsembleClassifier)
         if classifies:
@@ -351,7 +344,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         shadows = used >= n_features
         unit_of[used[shadows]] = unit_of.max() + 1 + np.arange(int(shadows.sum()))
         units = np.where(varies, unit_of[every], -1)
-        # The subsets are all that is used of the members: single precision is enough.
+        # Only the subsets of the members are used: single precision is enough.
         design = design.in_single_precision()
         weights = core.halves(strata, weight, self.n_resamples, seed).astype(np.float32)
         options: dict[str, Any] = {
@@ -405,7 +398,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         weight: np.ndarray,
         seed: int,
     ) -> FeatureAnswers:
-        """Return what tests say of features; ``feature_of`` is that of each column of X."""
+        """Return the tests' answers about features; ``feature_of`` is that of each column of X."""
         names = getattr(self, "feature_names_in_", None)
         constant = np.bincount(feature_of, weights=varies, minlength=n_features) == 0
         kept = [] if recipe.always_keep is None else recipe.always_keep
@@ -432,7 +425,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         n_features: int,
         preparation: Preparation | None,
     ) -> tuple[Design, np.ndarray, np.ndarray]:
-        """The features and their shadows, standardized; which of them vary, and their features."""
+        """Return standardized features and shadows, which of them vary, and their features."""
         columns, every = core.columns_and_shadows(X, seed, feature_of, n_features)
         mean, deviation = moments(columns, weight)
         varies = deviation > 0
@@ -444,7 +437,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             return Design(columns, mean[None], scale[None]), varies, every
         return Design((columns - mean[:, None]) / scale[:, None]), varies, every
 
-    # -- what it means -----------------------------------------------------------------------
+    # -- the meaning of the results --------------------------------------------------------
 
     def _summarize(
         self,
@@ -472,7 +465,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         self.stability_ = core.stability(by_resample, sizes, wanted)
 
     def _select_features(self, kept_first: np.ndarray, answers: FeatureAnswers | None) -> None:
-        """Set the selection and all that tells of it; ``kept_first`` orders by frequency."""
+        """Set the selection and all that describes it; ``kept_first`` orders by frequency."""
         frequency = self.selection_frequency_
         n_features = len(frequency)
         self.scores_ = np.full(n_features, np.nan)
@@ -494,7 +487,8 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             if self.individual_threshold is not None:
                 self.individual_threshold_ = float(self.individual_threshold)
             else:
-                # Nothing is known of chance; the features that members keep more often than not.
+                # Nothing is known about chance, so these are the features that members keep more
+                # often than not.
                 wanted = wanted or int((frequency > 0.5).sum())
                 self.individual_threshold_ = core.threshold_below(falling, wanted)
             chosen = falling > self.individual_threshold_ if wanted is None else slice(wanted)

@@ -1,4 +1,4 @@
-"""Stacking of any models by any model, in one layer or several, learnt out of fold."""
+"""Stacks of any models below any model, in one layer or several, learnt out of fold."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _RANKS = stored.ListOf(stored.Record(KnownNumbers))
 
 
 class Layered(TransformerMixin, Ensemble):
-    """What both share: layers of members, their folds, and columns beside their outputs.
+    """The base of both: layers of members, their folds, and columns beside their outputs.
 
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
     """
@@ -75,7 +75,7 @@ class Layered(TransformerMixin, Ensemble):
     get_metadata_routing, transform = roster.get_metadata_routing, roster.transform
     get_feature_names_out = roster.get_feature_names_out
 
-    # What is given to fit is requested by parts; this estimator has no request of its own.
+    # The metadata of fit are requested by parts; this estimator has no request of its own.
     __metadata_request__fit = dict.fromkeys(("sample_weight", "groups"), UNUSED)
 
     def _restored(self) -> None:
@@ -116,7 +116,7 @@ class Layered(TransformerMixin, Ensemble):
         Parameters
         ----------
         X, y, sample_weight, groups, **metadata
-            As for `FusionClassifier.fit`; X is passed to the members of the first layer. With
+            As in `FusionClassifier.fit`; X is passed to the members of the first layer. With
             ``enable_metadata_routing``, a ``final_estimator`` and ``features`` get what they
             request, and the default model on top gets the weights.
         """
@@ -142,11 +142,11 @@ class Layered(TransformerMixin, Ensemble):
         return self
 
     def _is_prefit(self) -> bool:
-        """Return whether the members are fitted already."""
+        """Return whether the members are already fitted."""
         return isinstance(self.cv, str) and self.cv == "prefit"
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The members that are fitted, and what else is; nothing is checked."""
+        """Return the parts that are fitted: the members and all else; nothing is checked."""
         parts = {"final_estimator": Stacking(self.final_estimator)}
         if self._is_prefit():
             return {}, parts
@@ -155,14 +155,15 @@ class Layered(TransformerMixin, Ensemble):
         return dict(roster.kept(self._roster.entries())), parts
 
     def predict(self, X: Any, **parameters: Any) -> Any:
-        """Return what the model on top predicts, (n_samples,).
+        """Return the predictions of the model on top, (n_samples,).
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         **parameters
-            Of the ``predict`` of the model on top, such as ``return_std``; the result is then its
-            own. With ``enable_metadata_routing``, what it requests (``set_predict_request``).
+            Parameters for the ``predict`` of the model on top, such as ``return_std``; the result
+            is then its own. With ``enable_metadata_routing``, those that it requests
+            (``set_predict_request``).
         """
         if not parameters:
             return super().predict(X)
@@ -178,7 +179,7 @@ class Layered(TransformerMixin, Ensemble):
         return self.fuser_.final_estimator_
 
     def _final(self) -> Any:
-        """The model on top, to be fitted."""
+        """Return the unfitted model on top."""
         # A forest has a length, so that an unfitted one is neither true nor false.
         final = self.final_estimator
         return Stacking.default_final(self.kind_) if final is None else final
@@ -186,7 +187,7 @@ class Layered(TransformerMixin, Ensemble):
     # -- names and parameters ----------------------------------------------------------------
 
     def _layers(self) -> list[list[tuple[str, Any]]]:
-        """The layers as lists of (name, estimator) pairs."""
+        """Return the layers as lists of (name, estimator) pairs."""
         if not self._roster.has_layers():
             return [self._roster.checked()]
         for number, layer in enumerate(self.estimators, start=1):
@@ -203,7 +204,7 @@ class Layered(TransformerMixin, Ensemble):
         given = self._roster.entries()[: len(self.estimators[0]) if layered else None]
         tags = roster.take_tags(super().__sklearn_tags__(), [member for _, member in given])
         if self.passthrough is not False or self.features is not None:
-            # Later layers and the final model see those columns as they are.
+            # Later layers and the final model see those columns unchanged.
             later = roster.kept(self._roster.entries()[len(given) :])
             for model in [*(member for _, member in later), self._final()]:
                 other = get_tags(model).input_tags
@@ -213,7 +214,7 @@ class Layered(TransformerMixin, Ensemble):
         return tags
 
     def _check_layers(self) -> tuple[list[tuple[str, Any]], list[list[tuple[str, Any]]]]:
-        """All members, and layers of those not dropped, checked before anything is fitted."""
+        """Return all members, and layers of those not dropped, checked before any fit."""
         given = self._layers()
         everyone = [pair for layer in given for pair in layer]
         layers = [roster.kept(layer) for layer in given]
@@ -249,13 +250,13 @@ class Layered(TransformerMixin, Ensemble):
         return everyone, layers
 
     def _output_of(self, name: str, member: Any, wanted: str) -> str:
-        """The encoding of what a member predicts; one that it cannot give is refused."""
+        """Return the encoding of a member's predictions; refuse one that it cannot give."""
         return wanted
 
     # -- columns beside the members' outputs -------------------------------------------------
 
     def _find_columns(self, X: Any) -> np.ndarray | None:
-        """Positions of the columns that are passed through, or None."""
+        """Return positions of the columns that are passed through, or None."""
         wanted, names = self.passthrough, getattr(self, "feature_names_in_", None)
         if wanted is False or wanted is None or X.shape[1] == 0:
             return None
@@ -277,12 +278,12 @@ class Layered(TransformerMixin, Ensemble):
             ) from None
 
     def _beside(self, X: Any) -> Any:
-        """The columns beside the members' outputs, for rows to predict."""
+        """Return the columns beside the members' outputs, for rows to predict."""
         made = None if self.features_ is None else _numbers(self.features_.transform(X))
         return self._joined(X, made)
 
     def _joined(self, X: Any, made: Any) -> Any:
-        """The columns that are passed through, and those that are made; None without any."""
+        """Join columns that are passed through and columns that are made; None without any."""
         passed = self._passed_through(X)
         return None if made is None and passed is None else join_columns(passed, made)
 
@@ -291,10 +292,10 @@ class Layered(TransformerMixin, Ensemble):
     def _learn_layers(
         self, layers: list, X: Any, y: np.ndarray, parameters: roster.FitParameters
     ) -> tuple[np.ndarray, Any, np.ndarray]:
-        """Fit all layers, or take those that are fitted already.
+        """Fit all layers, or use those that are already fitted.
 
-        The result is what the last layer predicts, (n_rows, n_members, width), out of fold or by
-        layers fitted elsewhere; the columns beside it or None; and whose rows these are.
+        The results are the last layer's predictions, (n_rows, n_members, width), out of fold or by
+        layers fitted elsewhere; the columns beside them or None; and the numbers of these rows.
         """
         self._columns, self.features_ = self._find_columns(X), self.features
         rows, prefit = np.arange(len(y)), self._is_prefit()
@@ -346,12 +347,12 @@ class Layered(TransformerMixin, Ensemble):
         return predicted, _at(beside, rows), rows
 
     def _encode(self, predicted: np.ndarray, number: int) -> np.ndarray:
-        """Predictions of a layer as columns for the next."""
+        """Encode predictions of a layer as columns for the next."""
         outputs, ranks = self.outputs_[number], self._ranks[number]
         return encode_outputs(predicted, outputs, self.clip, ranks).reshape(len(predicted), -1)
 
     def _beside_out_of_fold(self, folds: Folds, X: Any, y: np.ndarray, given: dict) -> Any:
-        """Columns beside the outputs, for all rows; generated ones are out of fold too."""
+        """Return columns beside the outputs, for all rows; generated ones are out of fold, too."""
         if self.features is None:
             return self._joined(X, None)
 
@@ -374,7 +375,7 @@ class Layered(TransformerMixin, Ensemble):
     # -- predict -----------------------------------------------------------------------------
 
     def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
-        """Return what the last layer predicts of rows, and the columns beside it."""
+        """Return the last layer's predictions of rows, and the columns beside them."""
         beside = self._beside(X)
         names, inputs = iter(self._all_names()), X
         for number, members in enumerate(self.layers_):
@@ -391,19 +392,19 @@ class Layered(TransformerMixin, Ensemble):
         return [name for name, _ in roster.kept(self.named_estimators_.items())]
 
     def _names(self) -> list[str]:
-        """The names of the last layer's members."""
+        """Return the names of the last layer's members."""
         return self._all_names()[-len(self.estimators_) :]
 
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         return self._to_fuse(X)[0]
 
     def _as_columns(self, X: Any) -> Any:
-        """Return what the model on top sees."""
+        """Return the columns that the model on top sees."""
         return self.fuser_._columns(*self._to_fuse(X))
 
     def _column_names(self, input_names: np.ndarray) -> list[str]:
         classes = getattr(self, "classes_", None)
-        # Of two classes the first is left out.
+        # Of two classes, the first is left out.
         names = roster.column_names(
             self, None if classes is None or len(classes) == 2 else classes
         )
@@ -419,7 +420,7 @@ class Layered(TransformerMixin, Ensemble):
 
 
 def _numbers(made: Any) -> Any:
-    """Return what a transformer has made, as an array or sparse matrix."""
+    """Return the columns of a transformer, as an array or sparse matrix."""
     return made.tocsr() if hasattr(made, "tocsr") else np.asarray(made, dtype=np.float64)
 
 
@@ -428,7 +429,7 @@ def _at(numbers: Any, rows: np.ndarray) -> Any:
 
 
 def _folds_within(folds: Folds, rows: np.ndarray, n_rows: int) -> Folds:
-    """Folds by positions in ``rows``; those without a row to learn from or hold out are none."""
+    """Return folds by positions in ``rows``, without those that miss rows on either side."""
     position = np.full(n_rows, -1)
     position[rows] = np.arange(len(rows))
     inner = [tuple(position[part][position[part] >= 0] for part in fold) for fold in folds]
@@ -436,7 +437,7 @@ def _folds_within(folds: Folds, rows: np.ndarray, n_rows: int) -> Folds:
 
 
 def _averaged(folds: Folds, rows: np.ndarray, stacked: Any) -> Any:
-    """Return what the folds give, one after another, as a mean for each of some rows.
+    """Return the results of the folds, one after another, as a mean for each of some rows.
 
     Rows that no fold holds out get zeros.
     """
@@ -457,7 +458,7 @@ def _averaged(folds: Folds, rows: np.ndarray, stacked: Any) -> Any:
 
 
 def _final_has(*methods: str) -> Callable[[Any], bool]:
-    """Return whether the model on top, fitted or to be, has one of some methods."""
+    """Return a check whether the model on top, fitted or to be, has one of some methods."""
 
     def check(self: Any) -> bool:
         final = self.final_estimator_ if hasattr(self, "fuser_") else self._final()
@@ -472,63 +473,58 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
 
-    z encodes what a member predicts (``outputs``), :math:`x_S` are chosen columns
-    (``passthrough``) and t generated ones (``features``). :math:`\theta` is learnt from what
-    members, and t, fitted without a row give for it; they are then fitted again on all rows.
-    Stacked generalisation of Wolpert (1992).
+    z encodes a member's predictions (``outputs``), :math:`x_S` are chosen columns
+    (``passthrough``) and t generated ones (``features``). :math:`\theta` is learnt from the
+    outputs of members, and of t, that were fitted without the row; they are then fitted again on
+    all rows. It is Wolpert's (1992) stacked generalisation.
 
     With probabilities (or scores of two classes), one layer and folds that are a partition, this
-    is scikit-learn's `StackingClassifier` to rounding, which also drops the first of two classes;
-    layers are then
-    what nesting it as ``final_estimator`` gives, and logits of all members what a transformer
-    before the final model gives. Different are: any splitter (`TimeSeriesSplit`, repeated or
-    overlapping folds), outputs for each member, chosen and generated columns, members that lack
-    a class in a fold, names across layers in ``set_params``, and who decided.
+    equals scikit-learn's `StackingClassifier` up to rounding, which also drops the first of two
+    classes. It adds: any splitter (`TimeSeriesSplit`, repeated or overlapping folds), outputs for
+    each member, chosen and generated columns, members that lack a class in a fold, layers whose
+    members ``set_params`` knows by name, and who decided.
 
-    *Layers.* The members of a layer see the outputs of the layer before and the columns
-    beside, not X. All layers use the same folds: a member of layer 2 that predicts a fold is
-    fitted on the out-of-fold predictions of layer 1 for the other folds' rows. Layer 1 was then
-    fitted with the held-out fold among its rows, so a trace of its labels remains, as in
-    every scheme that does not nest folds in folds; no model ever predicts a row that it was
-    itself fitted on.
+    *Layers.* The members of a layer see the outputs of the layer before and the columns beside
+    them, not X. All layers use the same folds: a member of layer 2 that predicts a fold is fitted
+    on the out-of-fold predictions of layer 1 for the other folds' rows. Layer 1 was then fitted
+    with the held-out fold among its rows, so a trace of its labels remains, as in every scheme
+    that does not nest folds in folds; no model ever predicts a row that it was itself fitted on.
 
-    *Rows.* Those without an out-of-fold output are left out, with a warning, and under a
-    time-ordered splitter each layer loses a block more. The mean is taken of several outputs
-    for a row.
+    *Rows.* Rows without an out-of-fold output are left out, with a warning; under a time-ordered
+    splitter, each layer loses one more block. Several outputs for a row are averaged.
 
-    Take it where members are strong and many rows are there to learn from. With few rows, or to
-    know who decided, weights are safer: `FusionClassifier` with ``fuser="linear_stacking"``.
+    Take it if members are strong and many rows are there to learn from. With few rows, or to know
+    who decided, weights are safer: `FusionClassifier` with ``fuser="linear_stacking"``.
 
     Parameters
     ----------
     estimators : list of (str, estimator) tuples, of estimators, or of lists of those
-        The members, or layers of members, the first one on X. Names differ across layers. They,
-        and "drop", are as for `FusionClassifier`.
+        The members, or layers of members, the first one on X. Names differ across layers. Names
+        and "drop" are as in `FusionClassifier`.
     final_estimator : classifier, optional
-        A; by default a `LogisticRegression`. Only with one that has ``predict_proba`` there
-        are probabilities.
+        A; by default a `LogisticRegression`. There are probabilities only if it has
+        ``predict_proba``.
     outputs : str, list of str or dict from members' names, default="auto"
-        How each member's output is encoded: "probabilities", "scores" (its
-        ``decision_function``, less its mean over the classes), "one_hot" (needs ``predict``
-        only), "logits" or "ranks" (average ranks of the classes; needs ``predict_proba`` or
-        ``decision_function``). "auto": the first of these that it can give. A list has one entry
-        a member, over all layers, those that are dropped included; for members that a dict does
-        not name it is "auto".
+        How each member's output is encoded: "probabilities", "scores" (its ``decision_function``,
+        less its mean over the classes), "one_hot" (needs only ``predict``), "logits" or "ranks"
+        (average ranks of the classes; needs ``predict_proba`` or ``decision_function``). "auto":
+        the first of these that the member can give. A list has one entry per member, over all
+        layers, dropped ones included; members that a dict does not name have "auto".
     passthrough : bool, column, list of columns, mask, slice or callable, default=False
-        The columns of X that later layers and A see too: True is all of them, others by name
-        or position, or by a selector such as scikit-learn's `make_column_selector`. They must
-        be numbers.
+        The columns of X that later layers and A see, too: True is all of them, others by name or
+        position, or by a selector such as scikit-learn's `make_column_selector`. They must be
+        numbers.
     features : transformer, optional
-        Makes further columns of X for later layers and A. It is fitted without the rows that
-        it makes them for, so it may look at y; it gets sample weights if its ``fit`` takes
-        them. Its columns must mean the same in each fold, which principal components, whose
-        signs are arbitrary, do not.
+        Makes further columns of X for later layers and A. It is fitted without the rows for which
+        it makes them, so it may look at y; it gets sample weights if its ``fit`` accepts them. Its
+        columns must have the same meaning in each fold, which principal components, whose signs
+        are arbitrary, do not have.
     clip : float, default=1e-6
         Probabilities are kept this far from 0 and 1 before logits are taken.
     cv : int, splitter, iterable or "prefit", default=5
-        How out-of-fold outputs are made. "prefit": all members, and ``features``, are fitted
-        already and used as they are, and the rows given to ``fit``, from which A learns, are
-        **taken as held out** from them.
+        How out-of-fold outputs are made. "prefit": all members, and ``features``, are already
+        fitted and used as they are, and the rows given to ``fit``, from which A learns, must be
+        **held out** from them.
     n_jobs : int or None, default=None
         Processes that fit the members.
     verbose : int, default=0
@@ -538,8 +534,7 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     layers_ : list of lists of estimators
-        All members, fitted: the first layer on all rows, others on the outputs that are out of
-        fold.
+        All members, fitted: the first layer on all rows, others on out-of-fold outputs.
     estimators_ : list of estimators
         The last layer, whose outputs A reads.
     named_estimators_ : Bunch
@@ -553,9 +548,9 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
     final_estimator_ : classifier
         A, fitted.
     out_of_fold_ : Bunch
-        What A was fitted on: ``rows`` (their numbers), ``columns`` (n_rows, n_columns), named by
-        ``get_feature_names_out``, and ``members`` (n_rows, n_members, n_classes), what the last
-        layer predicts of these rows. Not in saved files.
+        The training data of A: ``rows`` (their numbers), ``columns`` (n_rows, n_columns), named by
+        ``get_feature_names_out``, and ``members`` (n_rows, n_members, n_classes), the last layer's
+        predictions of these rows. Not in saved files.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -615,7 +610,7 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
 
     @available_if(_final_has("predict_proba", "decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Log-odds or logarithms of probabilities, or the scores of a model without these."""
+        """Return log-odds, or logarithms of probabilities, or scores of a model without any."""
         if hasattr(self, "predict_proba"):
             return super().decision_function(X)
         return self._by_blocks(self._scores, self._check_rows(X))
@@ -629,7 +624,7 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
         return np.maximum(scores, np.finfo(np.float64).min)
 
 
-# The methods that can give what is encoded; "auto" is the first that a member has.
+# The methods for each encoding; "auto" is the first that a member has.
 _METHODS_FOR = {
     "probabilities": ("predict_proba",),
     "scores": ("decision_function",),
@@ -644,11 +639,11 @@ def _can_give(member: Any, output: str) -> bool:
 
 
 def _probabilities(member: Any, X: Any, classes: np.ndarray, output: str, name: str) -> np.ndarray:
-    """Return what a member predicts, as numbers that sum to one over the classes.
+    """Return a member's predictions as numbers that sum to one over the classes.
 
-    A member of which less than probabilities is encoded gives what is left of them: a one for
-    the class that it decides for, or shares in the order of its scores. Scores are found again
-    in the logarithms of shares that are proportional to their exponentials.
+    An encoding of less than probabilities gives what is left of them: a one for the class that the
+    member decides for, or shares in the order of its scores. Scores can be recovered from the
+    logarithms of shares that are proportional to their exponentials.
     """
     if output == "scores":
         scores, seen = member_output(member, X, classes, "decision", name)
@@ -671,34 +666,34 @@ class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
 
-    The regressor's `GeneralStackingClassifier`, which explains how layers, folds, chosen and
-    generated columns work. With one layer, values and folds that are a partition this is
-    scikit-learn's `StackingRegressor` to rounding, within ``y_range_``.
+    The sibling of `GeneralStackingClassifier`, which explains how layers, folds, chosen and
+    generated columns work. With one layer, values and folds that are a partition this equals
+    scikit-learn's `StackingRegressor` up to rounding, within ``y_range_``.
 
-    Take it where regressors are strong and rows are many; with few rows ``FusionRegressor(...,
+    Take it if regressors are strong and rows are many; with few rows ``FusionRegressor(...,
     fuser="linear_stacking")`` is safer.
 
     Parameters
     ----------
     estimators
-        As for `GeneralStackingClassifier`.
+        As in `GeneralStackingClassifier`.
     final_estimator : regressor, optional
         A; by default a `RidgeCV`.
     outputs : str, list of str or dict from members' names, default="values"
-        How each member's output is encoded. "values": as it is. "ranks": the (weighted)
-        share of the member's own out-of-fold predictions that are lower, ties by half; a wild
-        prediction is then no more than the highest one.
+        How each member's output is encoded. "values": as it is. "ranks": the (weighted) share of
+        the member's own out-of-fold predictions that are lower, ties by half; an extreme
+        prediction then counts no more than the highest one.
     passthrough, features, cv, n_jobs, verbose
-        As for `GeneralStackingClassifier`.
+        As in `GeneralStackingClassifier`.
 
     Attributes
     ----------
     layers_, estimators_, named_estimators_, outputs_, features_, out_of_fold_
-        As of `GeneralStackingClassifier`.
+        As in `GeneralStackingClassifier`.
     final_estimator_, n_features_in_, feature_names_in_
-        As of `GeneralStackingClassifier`.
+        As in `GeneralStackingClassifier`.
     y_range_ : ndarray of shape (2,)
-        The least and the greatest number that is predicted, as of `FlockRegressor`.
+        The least and the greatest number that is predicted, as in `FlockRegressor`.
 
     Examples
     --------
