@@ -93,7 +93,7 @@ class Importance:
 
     @property
     def share(self) -> np.ndarray:
-        """The share of each column in all that is lost, (n_columns,); they sum to one, or are 0."""
+        """Each column's share in all that is lost, (n_columns,); they sum to one, or are 0."""
         lost = np.maximum(self.loss, 0.0)
         return lost / lost.sum() if lost.any() else lost
 
