@@ -276,9 +276,10 @@ class DynamicSelection(Fuser):
         The size of the region around a sample; at most as many as there are samples. None is 7;
         for "rrc", "des_kl", "exponential", "logarithmic" and "minimum_difference", which count
         neighbors by ``exp(-d^2)``, None is all.
-    Whether the selected members vote, so that probabilities are shares of votes, or average
-    their probabilities. Numbers are averaged in any case. Methods that select one member ("ola",
-    "lca", "mla", "rank") use its probabilities.
+    voting : {"hard", "soft"}, default="hard"
+        Whether the selected members vote, so that probabilities are shares of votes, or average
+        their probabilities. Numbers are averaged in any case. Methods that select one member
+        ("ola", "lca", "mla", "rank") use its probabilities.
     metric : {"euclidean", "manhattan", "chebyshev", "cosine", "mahalanobis"} or callable, \
             default="euclidean"
         The distance of two samples. A function takes two rows and returns a number; it is slow,

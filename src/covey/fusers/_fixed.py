@@ -372,11 +372,14 @@ class FunctionRule(Fuser):
     the fused one have equal importances; for numbers, all members. Model files do not hold
     functions.
 
-    Parameters ---------- It takes probabilities (for members without any, votes as ones and zeros)
-    of shape (n_samples, n_members, n_classes), and returns non-negative numbers of shape
-    (n_samples, n_classes), which are divided by their sums. For regressors it takes numbers of
-    shape (n_samples, n_members) and returns (n_samples,). A member that is not available has NaN.
-    Samples come in blocks: the result for one must not depend on others.
+    Parameters
+    ----------
+    function : callable
+        It takes probabilities (for members without any, votes as ones and zeros) of shape
+        (n_samples, n_members, n_classes), and returns non-negative numbers of shape (n_samples,
+        n_classes), which are divided by their sums. For regressors it takes numbers of shape
+        (n_samples, n_members) and returns (n_samples,). A member that is not available has NaN.
+        Samples come in blocks: the result for one must not depend on others.
 
     Examples
     --------

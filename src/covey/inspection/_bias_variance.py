@@ -192,8 +192,9 @@ def bias_variance(
 
     Parameters
     ----------
-    Any regressor or classifier of scikit-learn's kind. It is cloned for each run with a new
-    ``random_state`` wherever it has one: its own randomness is part of the variance.
+    estimator : estimator
+        Any regressor or classifier of scikit-learn's kind. It is cloned for each run with a new
+        ``random_state`` wherever it has one: its own randomness is part of the variance.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
         The rows that training sets are drawn from. Leave X and y out if ``draw`` makes fresh
         ones.
@@ -246,7 +247,9 @@ def bias_variance(
         The terms as numbers and for each test row, the predictions, and a readable
         ``summary()``.
 
-    Notes ----- The terms add up exactly to the loss of the runs. As estimates for infinitely many
+    Notes
+    -----
+    The terms add up exactly to the loss of the runs. As estimates for infinitely many
     runs, the squared biases are too high by about ``variance / n_runs``, and variances too low by
     as much.
 

@@ -233,7 +233,9 @@ def vote_bound(
     -------
     bound : Bound
 
-    Notes ----- Let R be the error of one member drawn by the weights (the Gibbs risk), and T the
+    Notes
+    -----
+    Let R be the error of one member drawn by the weights (the Gibbs risk), and T the
     chance that two members drawn in this way both err (the tandem loss). The vote's error is at
     most
 

@@ -122,7 +122,9 @@ def diversity(
     diversity : Diversity
         ``values`` holds one number per measure, ``matrices`` those of all pairs.
 
-    Notes ----- For two members let a, b, c and d be the shares of samples on which both are right,
+    Notes
+    -----
+    For two members let a, b, c and d be the shares of samples on which both are right,
     only the first, only the second, and neither. Among all K members let l be how many are right.
 
     Measures of pairs that need ``y`` (Kuncheva and Whitaker, 2003):

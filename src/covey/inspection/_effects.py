@@ -54,7 +54,8 @@ class EffectPoint:
 
     Attributes
     ----------
-    A value that occurs: for dates days since 1970; None for gaps.
+    value : number, str or None
+        A value that occurs: for dates days since 1970; None for gaps.
         A value that occurs: of dates days since 1970; None for gaps.
     label : str
         The value in the form of a reader.

@@ -31,8 +31,9 @@ class ThresholdCurve:
 
     Attributes
     ----------
-    The rows of the class that are called, all rows that are called, and the share of these that
-    is of the class (NaN if there are none).
+    thresholds, found, alarms, right : ndarray of shape (n_thresholds,)
+        The rows of the class that are called, all rows that are called, and the share of these
+        that is of the class (NaN if there are none).
     n_class, n_rows : int
     """
 

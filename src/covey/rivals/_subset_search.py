@@ -116,7 +116,9 @@ class SubsetSearchClassifier(Rival):
         False if ``max_fits`` ended the search.
     fuser_ : Fuser
 
-    Notes ----- The scheme is that of [1]_ to [3]_; these details are ours, and may differ from the
+    Notes
+    -----
+    The scheme is that of [1]_ to [3]_; these details are ours, and may differ from the
     authors' own programs:
 
     - *Disagreement* is that of pairs of members, not that with the decision of the ensemble,

@@ -62,8 +62,9 @@ class Batches:
 
     Parameters
     ----------
-    ``compute(rows, how)`` returns one answer for each row. If it fails for the rows of several
-    requests, each is tried alone, so that only the faulty ones fail.
+    compute : callable
+        ``compute(rows, how)`` returns one answer for each row. If it fails for the rows of several
+        requests, each is tried alone, so that only the faulty ones fail.
     most_rows : int
         The most rows of a call, if more than one request is in it.
     most_waiting : int
