@@ -90,6 +90,7 @@ class Growing:
         target.check_loss(flock)
         if flock.select_size is not None:
             check_choice(flock.select_size, "select_size", ("train", "validation"))
+        check_choice(flock.of_equals, "of_equals", ("fewest", "most"))
         check_number(
             flock.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"
         )
@@ -163,7 +164,9 @@ class Growing:
         self._grow(fit, context, given)
         model = self._model(fit, len(flock._grown))
         if flock.select_size is not None:
-            model = self._model(fit, best_size(rows.stage_scores(model, fuser)))
+            scores = rows.stage_scores(model, fuser)
+            equals = np.flatnonzero(scores > scores.max() - 1e-12)
+            model = self._model(fit, int(equals[0 if flock.of_equals == "fewest" else -1]) + 1)
         if isinstance(fuser, Gate):
             model = self._refined(fit)
         elif fuser.learns:
@@ -312,8 +315,3 @@ class Growing:
                     f"{name}={layout[name]!r} differs from {value!r}, with which the "
                     "fitted members were grown; with warm_start=True it cannot change."
                 )
-
-
-def best_size(scores: np.ndarray) -> int:
-    """Return how many members score best; the fewest, of equals."""
-    return int(np.argmax(scores > scores.max() - 1e-12)) + 1
