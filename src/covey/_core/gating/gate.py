@@ -41,10 +41,12 @@ _LEAST = float(np.finfo(np.float64).eps)
 
 
 def _odds(logits: Array) -> Array:
-    """Return exp(logits), kept finite: beyond the bound a probability changes no more."""
+    """Return exp(logits), in place and kept finite: beyond the bound a probability is 0 or 1."""
     xp = namespace_of(logits)
-    most = float(np.log(float(xp.finfo(logits.dtype).max))) - 1.0
-    return xp.exp(xp.minimum(logits, xp.asarray(most, dtype=logits.dtype, device=device(logits))))
+    # Its inverse, multiplied by a gate, is still a normal number.
+    most = 0.9 * float(np.log(float(xp.finfo(logits.dtype).max)))
+    most = xp.asarray(most, dtype=logits.dtype, device=device(logits))
+    return xp.exp(xp.minimum(logits, most, out=logits), out=logits)
 
 
 def softmax_first(logits: Array) -> Array:
@@ -118,51 +120,51 @@ class ClassLikelihood:
         overwritten.
         """
         if logits.shape[1] < self.n_outputs:
-            margins = self._margins(logits[:, 0])
+            signs = self._signs(logits)
             of_two = self._linear_of_two if pool == "linear" else self._log_of_two
-            return of_two(margins, gates, weight)
+            return of_two(logits[:, 0], signs, gates, weight)
         of_pool = self._linear if pool == "linear" else self._log
         return of_pool(logits, gates, weight, frozen)
 
-    def _margins(self, contrasts: Array) -> Array:
-        """Return how far the logit of the true class is above that of the other one, (..., n)."""
-        margins = contrasts * float(np.sqrt(2.0))
-        margins[..., self.blocks[0]] *= -1.0
-        return margins
-
-    def _by_contrasts(self, by_margins: Array) -> Array:
-        """Turn slopes (K, 1, R, n) by margins into slopes by contrasts, in place."""
-        by_margins *= float(np.sqrt(2.0))
-        by_margins[..., self.blocks[0]] *= -1.0
-        return by_margins[:, None]
+    def _signs(self, contrasts: Array) -> Array:
+        """Return what a contrast is multiplied by to be the margin of each row's class, (n,)."""
+        xp, where = (
+            namespace_of(contrasts),
+            {"dtype": contrasts.dtype, "device": device(contrasts)},
+        )
+        signs = xp.full(contrasts.shape[-1], float(np.sqrt(2.0)), **where)
+        signs[self.blocks[0]] *= -1.0
+        return signs
 
     def _linear_of_two(
-        self, margins: Array, gates: Array, weight: Array
+        self, contrasts: Array, signs: Array, gates: Array, weight: Array
     ) -> tuple[Array, Array, Array]:
         """Return value and slopes of log sum_k g_k p_k(y), for two classes."""
         xp = namespace_of(gates)
-        wrong = _odds(-margins)
+        # Each pass over these arrays counts: as few as possible, in place where that is possible.
+        contrasts *= -signs
+        wrong = _odds(contrasts)
         true = 1.0 / (1.0 + wrong)
-        responsibility = gates * (true + float(xp.finfo(true.dtype).tiny))
-        likelihood = xp.sum(responsibility, axis=0)
-        responsibility /= likelihood
+        wrong *= true
+        true *= gates
+        likelihood = xp.sum(true, axis=0)
         value = xp.sum(weight * xp.log(likelihood), axis=1)
-        by_gates = weight * (responsibility - gates)
-        responsibility *= weight
-        responsibility *= wrong
-        responsibility *= true
-        return value, self._by_contrasts(responsibility), by_gates
+        true *= weight / likelihood
+        by_gates = true - weight * gates
+        wrong *= true
+        wrong *= signs
+        return value, wrong[:, None], by_gates
 
     def _log_of_two(
-        self, margins: Array, gates: Array, weight: Array
+        self, contrasts: Array, signs: Array, gates: Array, weight: Array
     ) -> tuple[Array, Array, Array]:
         """Return value and slopes of log softmax_y(sum_k g_k L_k), for two classes."""
-        xp = namespace_of(gates)
+        xp, margins = namespace_of(gates), contrasts * signs
         fused = xp.sum(gates * margins, axis=0)
         value = -xp.sum(weight * xp.logaddexp(xp.zeros_like(fused), -fused), axis=1)
-        pull = weight / (1.0 + _odds(fused))
+        pull = weight / (1.0 + _odds(xp.asarray(fused, copy=True)))
         by_gates = gates * pull * (margins - fused)
-        return value, self._by_contrasts(gates * pull), by_gates
+        return value, (gates * (pull * signs))[:, None], by_gates
 
     def _linear(
         self, logits: Array, gates: Array, weight: Array, frozen: bool
@@ -176,10 +178,11 @@ class ClassLikelihood:
             # These logits are not needed any more.
             logits -= highest
             p = xp.exp(logits, out=logits)
-        p /= xp.sum(p, axis=1)[:, None]
+        normalizer = xp.sum(p, axis=1)
         true = xp.empty(gates.shape, dtype=gates.dtype, device=device(gates))
         for label, rows in enumerate(self.blocks):
             true[:, :, rows] = p[:, label, :, rows]
+        true /= normalizer
         # Tiny, not zero: a row that every member rules out still has a gradient.
         responsibility = gates * (true + float(xp.finfo(true.dtype).tiny))
         likelihood = xp.sum(responsibility, axis=0)
@@ -189,7 +192,7 @@ class ClassLikelihood:
         if frozen:
             return value, None, by_gates
         responsibility *= weight
-        p *= -responsibility[:, None]
+        p *= (-responsibility / normalizer)[:, None]
         for label, rows in enumerate(self.blocks):
             p[:, label, :, rows] += responsibility[:, :, rows]
         return value, p, by_gates
