@@ -19,7 +19,7 @@ from covey._core.search.rows import Rung
 Effort = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[str, ...] = get_args(Effort)
 
-# Beyond this many, candidates that could learn more are worth their time.
+# Beyond this many, candidates that could learn more take the place of others.
 _MANY_ROWS = 1_000
 # Up to this many rows times classes, fits may end earlier.
 _FEW = 2_000
@@ -86,7 +86,7 @@ class Task:
     fast: Gated
     balanced: tuple[Gated, ...]
     best: tuple[Gated, ...]  # besides those of "balanced"
-    many_rows: tuple[Gated, ...] = ()  # besides those of "balanced", where there are many rows
+    many_rows: tuple[Gated, ...] = ()  # in place of "balanced", if any, where there are many rows
     n_ramps: int = 6  # of each feature
     toward_mean: float = 0.0  # see `covey._core.gating.gate.GatedObjective`
     # With more, rounding errors grow until weights and repeated rows no longer agree; nothing is
@@ -109,7 +109,12 @@ CLASSIFICATION = Task(
         Gated("ramps", "features", (0,)),
         Gated("ramps", "ramps", (2,)),
     ),
-    many_rows=(Gated("products", "features", (1,)), Gated("ramps", "ramps", (1,))),
+    many_rows=(
+        Gated("features", "richest", (0, 1)),
+        Gated("ramps", "features", (0,)),
+        Gated("products", "features", (1,)),
+        Gated("ramps", "ramps", (1,)),
+    ),
     best=(
         Gated("products", "features", (1, 2)),
         Gated("ramps", "ramps", (1,)),
@@ -141,10 +146,8 @@ REGRESSION = Task(
     gated=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1),
     fast=Gated("features", "features", (4,)),
     balanced=(
-        Gated("features", "features", (3,)),
         Gated("features", "richest", (0, 1, 2, 3)),
-        Gated("ramps", "features", (3,)),
-        Gated("ramps", "richest", (0, 2, 3)),
+        Gated("ramps", "richest", (0,)),
     ),
     best=(
         Gated("products", "features", (4, 5)),
@@ -205,9 +208,8 @@ def families(
         Family(basis, 1, penalties(alphas), task.pool) for basis, alphas in task.alone.items()
     ]
     if n_members > 1:
-        wanted += [gated(one) for one in task.balanced]
-        if n_rows > _MANY_ROWS and effort == "balanced":
-            wanted += [gated(one) for one in task.many_rows]
+        many = task.many_rows if n_rows > _MANY_ROWS and effort == "balanced" else ()
+        wanted += [gated(one) for one in many or task.balanced]
         wanted += [gated(one) for one in task.best if effort == "best"]
     return wanted
 
