@@ -191,7 +191,7 @@ class Predictions:
 
     @property
     def known(self) -> np.ndarray:
-        """Where members have a prediction, (n_samples, n_members) bool."""
+        """A mask of the predictions that members have, (n_samples, n_members) bool."""
         everywhere = np.broadcast_to(True, (self.n_samples, self.n_members))
         return everywhere if self.available is None else self.available
 

@@ -170,8 +170,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             Labels, or numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts. A weight of 2 is the row given twice, except where folds are
-            drawn, which may separate the two rows (see Notes). (The penalties that ``alpha=None``
-            leaves to a regressor depend on how many rows have a weight.)
+            drawn, which may separate the two rows. (The penalties that ``alpha=None`` leaves to a
+            regressor depend on how many rows have a weight.)
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as those of one speaker: no fold of a search
             separates them.
@@ -528,8 +528,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         """Measure how far off the flock is, on rows that it was not fitted on.
 
         They replace the training rows that folds held out. If new rows can be exchanged with
-        these, as draws from one population can, levels hold exactly; see Notes of the class. The
-        members are not changed.
+        these, as draws from one population can, levels hold exactly. The members are not
+        changed.
 
         Parameters
         ----------
@@ -591,7 +591,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         A class is in the set if it is at least as probable as for most rows of this class that
         were held out (split conformal prediction by class, with the probability as score), so that
         a rare class is missed no more often than the others. The predicted class is always in the
-        set, so that no set is empty. The Notes of the class say what is guaranteed.
+        set, so that no set is empty. The page "A flock in detail" says what is guaranteed.
 
         Parameters
         ----------
@@ -687,7 +687,7 @@ class Flock(CallbackSupportMixin, Ensemble):
 
         They are the prediction plus an upper and a lower quantile of the errors of rows held out
         (split conformal prediction, with equal chances on both sides). So they are equally wide
-        for every row, and asymmetric if the errors are. The Notes of the class say what is
+        for every row, and asymmetric if the errors are. The page "A flock in detail" says what is
         guaranteed.
 
         Parameters
