@@ -37,8 +37,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     n_estimators : int, default=6
         K, the number of members.
     flip_probability : float, default=0.01
-        p_lambda: the probability that a feature is flipped into or out of the candidate subset
-        at a step. With 0 every member uses all features.
+        p_lambda: the probability that a step flips a feature into or out of the candidate subset.
     learning_rate : "auto", "constant", "newton" or float, default="auto"
         eta. "auto" is the step that a Lipschitz bound of the gradient allows, for each member's
         own sample weights. "constant" is one for all members, ``1.5 C / lambda_max(Z'Z)`` for C
@@ -90,6 +89,9 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
         which learns from rows held out (``validation_fraction``); "oracle" can only score.
     select_size : {"train", "validation"} or None, default=None
         Keep as many members as fuse best on the training rows, or on rows held out. None: all.
+    of_equals : {"fewest", "most"}, default="fewest"
+        The size to keep among several that fuse equally well, which the paper does not say; on few
+        rows the oracle gains what it prints only with "most".
     validation_fraction : float, default=0.1
         The share of each class that is held out if something is chosen or learnt on such rows.
     warm_start : bool, default=False
@@ -107,10 +109,8 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     classes_, n_features_in_, feature_names_in_, preparation_, basis_, estimators_, fuser_
         As in `FlockClassifier`, and so are ``member_intercept_``, ``importance_``,
         ``feature_importances_``, ``coefficient_sizes_`` and, by `calibrate`, ``calibration_``.
-    model_ : GrownModel
-        The members as data; most attributes are parts of it.
-    n_estimators_ : int
-        The number of members that were kept.
+    model_, n_estimators_ : GrownModel and int
+        The members as data, of which most attributes are parts, and how many were kept.
     member_coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
         Coefficients in the units of X; zero outside a member's subset.
     coef_, intercept_ : ndarrays of shape (n_classes, n_features) and (n_classes,)
