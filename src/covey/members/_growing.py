@@ -163,7 +163,9 @@ class Growing:
         self._grow(fit, context, given)
         model = self._model(fit, len(flock._grown))
         if flock.select_size is not None:
-            model = self._model(fit, best_size(rows.stage_scores(model, fuser)))
+            scores = rows.stage_scores(model, fuser)
+            # The fewest of those that are best to rounding.
+            model = self._model(fit, int(np.argmax(scores > scores.max() - 1e-12)) + 1)
         if isinstance(fuser, Gate):
             model = self._refined(fit)
         elif fuser.learns:
@@ -312,8 +314,3 @@ class Growing:
                     f"{name}={layout[name]!r} differs from {value!r}, with which the "
                     "fitted members were grown; with warm_start=True it cannot change."
                 )
-
-
-def best_size(scores: np.ndarray) -> int:
-    """Return how many members score best; the fewest, of equals."""
-    return int(np.argmax(scores > scores.max() - 1e-12)) + 1
