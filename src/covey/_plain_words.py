@@ -93,7 +93,7 @@ def one_line(text: Any) -> str:
 def shortened(text: Any, most: int = 22) -> str:
     """Return text of at most this many characters; surplus is removed from the middle.
 
-    The ends of names tell columns apart more often than their middles do.
+    The ends of names distinguish columns more often than their middles do.
     """
     text = one_line(text)
     if len(text) <= most:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_friedman1
 
 import covey
 from covey import FlockClassifier, FlockRegressor
@@ -66,6 +66,23 @@ def test_what_can_be_read_stays_one_flock():
     limited = FlockRegressor(max_features=3, random_state=0).fit(X[:, :3], X[:, 3])
     alone = FlockRegressor(max_features=3, averaged=False, random_state=0).fit(X[:, :3], X[:, 3])
     assert limited.n_terms_ == alone.n_terms_
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_rows", "averages"),
+    [(FlockClassifier, 240, False), (FlockRegressor, 199, False), (FlockRegressor, 240, True)],
+)
+def test_by_default_numbers_of_enough_rows_are_averaged_and_classes_are_not(
+    kind, n_rows, averages
+):
+    X, y = make_friedman1(240, 20, random_state=0)
+    if kind is FlockClassifier:
+        y = y > np.median(y)
+    X, y = X[:n_rows], y[:n_rows]
+    how = {"n_estimators": 2, "alpha": 1e-4, "cv": 2, "random_state": 0}
+    found, one = (kind(averaged=which, **how).fit(X, y) for which in ("auto", False))
+    assert one.n_terms_ > 150
+    assert (found.n_estimators_ > one.n_estimators_) == averages
 
 
 @pytest.mark.parametrize("name", ["max_terms", "max_members"])

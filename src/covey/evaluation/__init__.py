@@ -1,4 +1,4 @@
-"""One evaluation of a model: plain data, and the sentences that are made of it."""
+"""One evaluation of a model: plain data, and the sentences about it."""
 
 from covey.evaluation._evaluate import evaluate
 from covey.evaluation._record import Evaluation

@@ -1,4 +1,4 @@
-"""The columns of the user's table: what they are like, how much they count, what they do."""
+"""The columns of the user's table: their values, their importance, their effects."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 # How many columns have a curve, and how many bins show where their rows are.
 _MOST_EFFECTS, _BINS = 5, 24
-# The rate of the data is shown where there are so many rows.
+# The rate of the data is shown where there are at least this many rows.
 _FEWEST_SHOWN, _ROWS_A_BIN = 10, 15
 # How many columns are searched for parts with more errors, and how many categories of each.
 _MOST_SEARCHED, _MOST_NAMED, _MOST_PARTS = 20, 12, 3
-# A part is worth a sentence if it has so many of the rows, and this share of them at least.
+# A part is worth a sentence if it has this many rows, and at least this share of them.
 _FEWEST_ROWS, _FEWEST_SHARE = 15, 0.03
 # How often a table without any such part is said to have one.
 _CHANCE = 0.05
@@ -44,15 +44,15 @@ class Table:
 
     @cached_property
     def frame(self) -> pd.DataFrame | None:
-        """The rows as a frame; None for a sparse matrix."""
+        """Return the rows as a frame; None for a sparse matrix."""
         if hasattr(self.X, "tocsr"):
             return None
         return as_frame(self.X).set_axis(self.names, axis=1)
 
     def values(self, position: int) -> tuple[str, pd.Series | None]:
-        """The kind of a column, and its values in that form; dates are days since 1970.
+        """Return the kind of a column, and its values in that form; dates are days since 1970.
 
-        There are none of nested values, and of a sparse matrix.
+        Columns with nested values, and columns of a sparse matrix, have no values here.
         """
         if position not in self._values:
             if self.frame is None:
@@ -72,7 +72,7 @@ class Table:
 def columns(
     model: Any, table: Table, held_out: HeldOut | None, target: str, health: Any = None
 ) -> tuple[list[Column], list[Remark]]:
-    """The columns of a table, those that count most first; and codes that may stand for gaps."""
+    """Return the columns of a table, the most important first; and codes that may mean gaps."""
     found = importance_of(model, table, held_out)
     known = {one["column"]: one for one in (_health(table) if health is None else health)}
     place_of = {} if found is None else {name: k for k, name in enumerate(found.columns)}
@@ -100,7 +100,7 @@ def columns(
                 "points": float(found.points[k]),
                 "together": [found.columns[one] for one in together],
             }
-        # The first ones, and those that are told of since they count by more than their error.
+        # The first ones, and those whose importance exceeds its error.
         loss = more.get("loss")
         is_told = loss is not None and not loss.high > 3 * loss.value
         told += is_told
@@ -114,7 +114,7 @@ def columns(
 
 
 def importance_of(model: Any, table: Table, held_out: HeldOut | None) -> Importance | None:
-    """Return what the model loses where it does not know a column; None where no row can tell."""
+    """Return the loss of a model without each column; None if no rows can measure it."""
     found = getattr(model, "importance_", None)
     if found is not None or held_out is None:
         return found
@@ -148,7 +148,7 @@ def _health(table: Table) -> list[dict[str, Any]]:
 
 
 def _spread(table: Table, position: int) -> tuple[str, list[int]]:
-    """Return how the values of a column are spread: in words, and of numbers in bins."""
+    """Describe how the values of a column are spread: in words, and for numbers in bins."""
     kind, values = table.values(position)
     if values is None or not len(present := values.dropna()):
         return "", []
@@ -163,13 +163,13 @@ def _spread(table: Table, position: int) -> tuple[str, list[int]]:
     return f"{show(low)} to {show(high)}", bins
 
 
-# -- what each does ----------------------------------------------------------------------------
+# -- the effect of each ------------------------------------------------------------------------
 
 
 def _effect(
     model: Any, table: Table, position: int, held_out: HeldOut | None
 ) -> tuple[Effect | None, list[float]]:
-    """What the values of a column do to the prediction, and codes that may stand for gaps."""
+    """Return the effect of a column on the prediction, and codes that may stand for gaps."""
     y = said = None
     if held_out is not None and len(held_out.y) == table.n_rows:
         y, said = held_out.y, held_out.predictions
@@ -205,7 +205,7 @@ def _effect(
 
 
 def _output(found: ColumnEffect, held_out: HeldOut | None) -> int:
-    """The class whose chance is told: of two the rarer one, of several that which moves most."""
+    """Return the class whose chance is shown: the rarer of two, or the one that moves most."""
     if not found.classes:
         return 0
     if held_out is not None and held_out.rare is not None:
@@ -219,10 +219,10 @@ def _output(found: ColumnEffect, held_out: HeldOut | None) -> int:
 
 
 def worst_parts(table: Table, order: Sequence[int], errors: np.ndarray) -> list[Part]:
-    """The parts of the rows that are clearly worse than the rest, at most one of each column.
+    """Return the parts of the rows that are clearly worse than the rest, one per column at most.
 
-    A part is a quarter of a column of numbers, a category, or the rows where a value is missing;
-    it must be worse by more than the best of so many parts would be by chance.
+    A part is a quarter of a column of numbers, a category, or the rows where a value is missing.
+    It must be worse by more than the best of all parts would be by chance.
     """
     found = []
     for position in order[:_MOST_SEARCHED] if table.frame is not None else ():
@@ -233,7 +233,7 @@ def worst_parts(table: Table, order: Sequence[int], errors: np.ndarray) -> list[
             here, rest = errors[rows], errors[~rows]
             spread = np.sqrt(here.var() / n_here + rest.var() / n_rest)
             gap = here.mean() - rest.mean()
-            # Parts of which all rows are alike differ for certain.
+            # Parts whose rows are all equal differ for certain.
             score = gap / spread if spread > 0 else np.inf * gap if gap else 0.0
             part = Part(
                 table.names[position], words, n_here, float(here.mean()), float(rest.mean())
@@ -247,7 +247,7 @@ def worst_parts(table: Table, order: Sequence[int], errors: np.ndarray) -> list[
 
 
 def _parts(kind: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """Parts of the rows by a column: in words which these are, and a mask."""
+    """Yield parts of the rows by a column: their description in words, and a mask."""
     if values is None:
         return
     gaps = values.isna().to_numpy()
@@ -266,7 +266,7 @@ def _parts(kind: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _shown(kind: str, numbers: np.ndarray) -> Callable[[float], str]:
-    """Return how values of a column are written: dates as days, numbers so that they differ."""
+    """Return the format of a column's values: dates as days, numbers so that they differ."""
     if kind == "date":
         return day
     known = numbers[np.isfinite(numbers)].tolist() or [0.0]
@@ -274,9 +274,9 @@ def _shown(kind: str, numbers: np.ndarray) -> Callable[[float], str]:
 
 
 def quarters(numbers: np.ndarray) -> Iterator[tuple[float | None, float | None, np.ndarray]]:
-    """Quarters of rows by a number, which may be missing: from, to, and which rows these are.
+    """Yield quarters of rows by a number, which may be missing: from, to, and a mask of the rows.
 
-    The first has no lower end and the last no upper one; nothing where all are the same.
+    The first has no lower end and the last no upper one; nothing if all numbers are equal.
     """
     known = np.isfinite(numbers)
     if not known.any():

@@ -1,4 +1,4 @@
-"""When a model is sure, when it is right, and which rows are wrong."""
+"""The sureness of a model, how often it is then right, and which rows are wrong."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from covey.evaluation._record import Bin, Sureness, Threshold, WrongRow
 from covey.inspection import contributions
 from covey.inspection._ranking import threshold_curve
 
-# From what chance on an answer counts as sure, unless nearly all or hardly any rows are.
+# The chance from which a prediction counts as sure, unless nearly all or hardly any rows are.
 _SURE, _LEAST_SHARE = 0.9, 0.05
-# The share of numbers that "nine of ten" stands for, wherever it is said.
+# The share of numbers that "nine of ten" stands for.
 _NINE_OF_TEN = 0.9
 # How many classes have a threshold, those with the most rows.
 _MOST_CLASSES = 20
 # Alarms are counted at this many for each row of a rare class.
 _ALARMS_A_ROW = 2
-# The least confidence in the predicted class, by the number of classes; with more, about none.
+# The least confidence in the predicted class, by the number of classes; with more, almost none.
 _LEAST_CONFIDENCE = {2: 0.5, 3: 0.3, 4: 0.2, 5: 0.2}
 _MOST_DOTS = 400
 _MOST_WRONG = 3
-# How many columns are named that speak for an answer, and how many against it.
+# How many columns are named that speak for a prediction, and how many against it.
 _MOST_FOR, _MOST_AGAINST = 3, 2
-# What moves a prediction by less than this share of the largest contribution is not named.
+# Columns that move a prediction by less than this share of the largest contribution are not named.
 _LEAST_PUSH = 0.02
 
 
 def sureness(held_out: HeldOut) -> Sureness:
-    """Return how right a model is where it is sure, by the rows held out."""
+    """Measure how often a model is right where it is sure, on the rows held out."""
     if held_out.classes is None:
         off = held_out.errors
         half, most = np.quantile(off, (0.5, _NINE_OF_TEN))
@@ -60,7 +60,7 @@ def sureness(held_out: HeldOut) -> Sureness:
 
 
 def calibration(held_out: HeldOut) -> list[Bin]:
-    """Rows by the probability of the predicted class, or of the rare one, in even bins."""
+    """Count rows by the probability of the predicted class, or of the rare one, in even bins."""
     if held_out.classes is None:
         return []
     code = held_out.rare
@@ -84,7 +84,7 @@ def calibration(held_out: HeldOut) -> list[Bin]:
 
 
 def by_true_value(held_out: HeldOut) -> list[Bin]:
-    """Return how far off numbers are, by quarter of the truth."""
+    """Measure how far off numbers are, by quarter of the truth."""
     found = []
     for low, high, rows in quarters(np.asarray(held_out.y, dtype=np.float64)):
         start, end = (np.nan if one is None else float(one) for one in (low, high))
@@ -96,7 +96,7 @@ def by_true_value(held_out: HeldOut) -> list[Bin]:
 
 
 def dots(held_out: HeldOut) -> list[tuple[str, float, float]]:
-    """Some rows with their true and predicted numbers."""
+    """Return some rows with their true and predicted numbers."""
     n = len(held_out.y)
     rows = np.linspace(0, n - 1, min(n, _MOST_DOTS)).astype(np.intp).tolist()
     return [
@@ -106,9 +106,10 @@ def dots(held_out: HeldOut) -> list[tuple[str, float, float]]:
 
 
 def thresholds(held_out: HeldOut) -> list[Threshold]:
-    """Return what is found, and how many alarms are false, if a class is called from a chance on.
+    """Count found rows and false alarms for each threshold from which a class is called.
 
-    The class that a reader looks out for comes first: the rare one, that of a rule, or the rarest.
+    The class that matters most to a reader comes first: the rare one, that of a rule, or the
+    rarest.
     """
     sizes = held_out.confusion.sum(axis=1)
     shown = [int(k) for k in np.argsort(-sizes, kind="stable") if 0 < sizes[k] < len(held_out.y)]
@@ -158,7 +159,7 @@ def _threshold(
 
 
 def wrong_rows(model: Any, table: Table, held_out: HeldOut) -> list[WrongRow]:
-    """The rows that are wrong, the surest first, or furthest off, with what moved them."""
+    """Return the rows that are wrong, the surest or furthest off first, with the reasons."""
     errors = held_out.errors
     if held_out.classes is not None:
         errors = errors * held_out.predictions.max(axis=1)
@@ -169,7 +170,7 @@ def wrong_rows(model: Any, table: Table, held_out: HeldOut) -> list[WrongRow]:
     try:
         try:
             found = contributions(model, take_rows(table.X, rows))
-        except ValueError:  # the model knows nothing typical: these rows show it
+        except ValueError:  # the model knows no typical values: these rows show them
             found = contributions(model, take_rows(table.X, rows), background=table.X)
     except (ValueError, TypeError, AttributeError):
         return []
@@ -202,7 +203,7 @@ def wrong_rows(model: Any, table: Table, held_out: HeldOut) -> list[WrongRow]:
 
 
 def _words(found: Any, known: dict, position: int) -> str:
-    """A column with its value in a row, and what is typical."""
+    """Write a column with its value in a row, and its typical value."""
     column = str(found.columns[position])
     if column not in known:
         return column

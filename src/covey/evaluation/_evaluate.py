@@ -1,4 +1,4 @@
-"""One evaluation of a model, which everything that is shown of it renders."""
+"""One evaluation of a model, which all reports about it render."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def evaluate(
     health: Sequence[Mapping[str, Any]] | None = None,
     caution: str | None = None,
 ) -> Evaluation:
-    """Find out how right a model is, how sure, what it looks at, and when it is wrong.
+    """Find out how right a model is, how sure, which columns it uses, and when it is wrong.
 
     Parameters
     ----------
@@ -46,30 +46,31 @@ def evaluate(
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         Rows that the model was **not** trained on, or those of ``held_out``.
     y : array-like of shape (n_samples,), optional
-        Their labels, or their values for a regressor. Without them nothing is said but what the
-        model looks at.
+        Their labels, or their values for a regressor. Without them only the columns that the model
+        uses are described.
     held_out : HeldOut, optional
-        What was predicted of these rows by models that were fitted without them. The model
-        itself may then have been fitted on them: how good it is comes from these alone.
+        Predictions of these rows by models that were fitted without them. The model itself may
+        then have been fitted on them: its measures come from these predictions alone.
     rivals : dict, optional
-        What to compare with, by name: a fitted model, what it predicts of these rows
+        Models to compare with, by name: a fitted model, its predictions of these rows
         (probabilities of all classes, or numbers), or its measures, such as
-        ``{"accuracy": 0.9, "log_loss": 0.3}``, where more is not known.
+        ``{"accuracy": 0.9, "log_loss": 0.3}``, if only those are known.
     groups : array-like of shape (n_samples,), optional
         Rows that belong together, which are not independent of each other.
     target : str, default=""
-        The name of what is predicted.
+        The name of the predicted quantity.
     row_names : array-like of shape (n_samples,), optional
-        What to call the rows. By default the index of a data frame, else their positions.
+        Names of the rows. By default the index of a data frame, else their positions.
     n_rows : int, default=0
         How many rows the model was fitted on, if that is known.
     remarks : sequence of Remark, optional
-        What may mislead about the data.
+        Notes on the data that may mislead.
     health : sequence of dict, optional
-        What columns were like before they were prepared: ``column``, ``kind``, ``missing`` and
-        ``note``. By default what can be seen in ``X``.
+        Facts about the columns before they were prepared: ``column``, ``kind``, ``missing`` and
+        ``note``. By default what ``X`` shows.
     caution : str, optional
-        What a reader must know before all numbers, such as that some rows were trained on.
+        A caution that a reader must know before all numbers, such as that some rows were trained
+        on.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def evaluate(
 
 
 def judged(found: Evaluation, held_out: HeldOut, known: Sequence[Score] = ()) -> Evaluation:
-    """An evaluation with what rows held out say of how right, how sure and how wrong it is."""
+    """Return an evaluation with all that rows held out show: how right, sure and wrong it is."""
     own, *others = held_out.models
     scores = [held_out.score(one) for one in held_out.models]
     differences = [held_out.difference(own, one) for one in others]
@@ -174,7 +175,7 @@ def judged(found: Evaluation, held_out: HeldOut, known: Sequence[Score] = ()) ->
 
 
 def _predicted(inputs: Any, rivals: Mapping[str, Any], known: list[Score]) -> list[Predicted]:
-    """What the model and its rivals predict; of those without predictions, what is known."""
+    """Return predictions of the model and its rivals; measures of rivals without predictions."""
     classes, y, made = inputs.classes, inputs.y, []
     method = "predict" if classes is None else "predict_proba"
     simplest = SIMPLEST["numbers" if classes is None else "classes"]
@@ -197,7 +198,7 @@ def _predicted(inputs: Any, rivals: Mapping[str, Any], known: list[Score]) -> li
 
 
 def score_of(name: str, given: Mapping[str, Any], kind: str = "other") -> Score:
-    """A score of measures that are known from elsewhere: numbers, or intervals."""
+    """Return a score of measures that are known from elsewhere: numbers, or intervals."""
     measures = {}
     for measure, value in given.items():
         if measure in ("accuracy", "log_loss", "auc", "brier", "r2", "rmse", "mae"):
@@ -215,7 +216,7 @@ def score_of(name: str, given: Mapping[str, Any], kind: str = "other") -> Score:
 
 
 def by_own_rows(model: Any) -> Evaluation:
-    """What a flock says of itself by the training rows that its folds held out, if it kept any."""
+    """Evaluate a flock on the training rows that its folds held out, if it kept any."""
     known = getattr(model, "calibration_", None)
     classes = getattr(model, "classes_", None)
     found = Evaluation(

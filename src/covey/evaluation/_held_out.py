@@ -1,4 +1,4 @@
-"""Rows that were held out, what models predict of them, and how good these models are there."""
+"""Rows that were held out, the predictions of models for them, and the measures of these."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from covey._intervals import (
 from covey.evaluation._record import ClassErrors, Label, Score
 from covey.inspection._ranking import placements
 
-# No probability of the true class counts as less.
+# Smaller probabilities of the true class count as this.
 LEAST_PROBABILITY = 1e-15
-# Differences of less than this are not seen in what is shown.
+# Smaller differences than this do not show in the output.
 _SEEN = 0.0005
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """What a model predicts of rows that it was fitted without.
+    """A model's predictions of rows that it was fitted without.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class Predicted:
     predictions : ndarray of shape (n, n_classes) or (n,)
         Probabilities of all classes, or numbers.
     kind : str
-        As for `Score`.
+        As in `Score`.
     seconds : float, optional
-        Of a fit.
+        The seconds of a fit.
     knows_probabilities : bool
         False if probabilities of zero and one stand for labels.
     """
@@ -55,7 +55,7 @@ class Predicted:
 
 @dataclass(eq=False)
 class HeldOut:
-    """Rows that were held out, and what models that were fitted without them predict.
+    """Rows that were held out, and the predictions of models that were fitted without them.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ class HeldOut:
     rows : ndarray of shape (n,), optional
         The rows, as positions in the model's table, rising. By default all.
     names : sequence of str, optional
-        What the user calls the rows. By default they are counted from 1 on.
+        The user's names of the rows. By default they are counted from 1 on.
     how, split : str
-        How rows were held out, as `Evaluation` has it.
+        How rows were held out, as in `Evaluation`.
     groups : ndarray of shape (n,), optional
         Rows that belong together, which are not independent of each other.
     decision : Decision, optional
-        How the model that is judged decides, if not for the most probable class.
+        The decision rule of the judged model, if it does not predict the most probable class.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class HeldOut:
                     f"held_out has missing predictions by {one.name!r}; leave these rows out."
                 )
 
-    # -- what the model that is judged predicts ------------------------------------------------
+    # -- predictions of the judged model -------------------------------------------------------
 
     @property
     def predictions(self) -> np.ndarray:
@@ -126,66 +126,66 @@ class HeldOut:
 
     @property
     def labels(self) -> list[Label]:
-        """The classes as JSON has them; none of numbers."""
+        """The classes as JSON writes them; none for numbers."""
         return [] if self.classes is None else [plain_label(label) for label in self.classes]
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """The true classes as positions; -1 for a class that is not known."""
+        """The true classes as positions; -1 for an unknown class."""
         place = np.searchsorted(self.classes, self.y).clip(0, len(self.classes) - 1)
         return np.where(self.classes[place] == self.y, place, -1)
 
     @cached_property
     def decided(self) -> np.ndarray:
-        """The class that it predicts of each row, as a position."""
+        """The predicted class of each row, as a position."""
         return self._decided(self.models[0])
 
     def _decided(self, model: Predicted) -> np.ndarray:
-        # What a model that reads no column always says is the commonest class.
+        # A model that reads no column always predicts the commonest class.
         if self.decision is None or model.kind == "simplest":
             return model.predictions.argmax(axis=1)
         return self.decision.codes(model.predictions)
 
     @cached_property
     def said(self) -> np.ndarray:
-        """The label, or the number, that it predicts of each row."""
+        """The predicted label, or number, of each row."""
         if self.classes is None:
             return self.predictions
         return self.classes[self.decided]
 
     @cached_property
     def correct(self) -> np.ndarray:
-        """Return whether the label of each row is predicted."""
+        """Whether the label of each row is right."""
         return self.said == self.y
 
     @property
     def most_probable_is_right(self) -> np.ndarray:
-        """Return 1 where the most probable class of a row is its class, else 0."""
+        """1 where the most probable class of a row is its class, else 0."""
         return self.parts(self.models[0])["accuracy"]
 
     @cached_property
     def errors(self) -> np.ndarray:
-        """Return 1 where the label is wrong, else 0; or how far off a number is."""
+        """1 where the label is wrong, else 0; or how far off a number is."""
         if self.classes is None:
             return np.abs(self.predictions - self.y)
         return 1.0 - self.correct
 
     @cached_property
     def rare(self) -> int | None:
-        """The position of the class that is rare, if one is."""
+        """The position of the rare class, if there is one."""
         if self.classes is None:
             return None
         return rare_class(self.confusion.sum(axis=1))
 
     @cached_property
     def confusion(self) -> np.ndarray:
-        """Return how often each class (row) is predicted as each (column)."""
+        """How often each class (row) is predicted as each (column)."""
         n, known = len(self.classes), self.codes >= 0
         pairs = self.codes[known] * n + self.decided[known]
         return np.bincount(pairs, minlength=n * n).reshape(n, n)
 
     def by_class(self) -> list[ClassErrors]:
-        """Of each class how many rows there are, are found, and are said to be."""
+        """Count for each class its rows, those found, and those predicted as it."""
         matrix, labels = self.confusion, self.labels
         right, rows, said = matrix.diagonal().tolist(), matrix.sum(axis=1), matrix.sum(axis=0)
         wrong = matrix - np.diag(right)
@@ -196,11 +196,11 @@ class HeldOut:
     # -- measures -----------------------------------------------------------------------------
 
     def parts(self, model: Predicted) -> dict[str, np.ndarray]:
-        """Return what each row adds to each measure, which is the mean of its parts.
+        """Return the part of each row in each measure, which is the mean of its parts.
 
-        All models are compared by the class that they find most probable.
-        For the area under the curve these are the placements of DeLong, so that one interval of
-        a mean, over rows or over groups of rows, serves all measures and their differences.
+        All models are compared by the class that they find most probable. For the area under the
+        curve the parts are the placements of DeLong, so that one interval of a mean, over rows or
+        over groups of rows, serves all measures and their differences.
         """
         if id(model) not in self._cache:
             self._cache[id(model)] = self._parts(model)
@@ -214,7 +214,7 @@ class HeldOut:
         found = {"accuracy": (self.classes[predictions.argmax(axis=1)] == self.y).astype(float)}
         if not model.knows_probabilities:
             return found
-        # A class that is not known has no probability.
+        # An unknown class has no probability.
         of_truth = np.where(self.codes < 0, 0.0, predictions[np.arange(len(self.y)), self.codes])
         found["log_loss"] = -np.log(np.clip(of_truth, LEAST_PROBABILITY, 1.0))
         truth = self.codes[:, None] == np.arange(len(self.classes))
@@ -231,12 +231,12 @@ class HeldOut:
         if areas:
             found["auc"] = np.mean(areas, axis=0)
             if model.kind == "simplest":
-                # It ranks nothing, though its chances differ a little between folds.
+                # It ranks nothing, although its chances differ a little between folds.
                 found["auc"] = np.full(len(self.y), 0.5)
         return found
 
     def score(self, model: Predicted) -> Score:
-        """The measures of a model with their 95 % intervals."""
+        """Return the measures of a model with their 95 % intervals."""
         parts = self.parts(model)
         measures = {name: self._interval(name, values) for name, values in parts.items()}
         if self.classes is None:
@@ -263,14 +263,14 @@ class HeldOut:
         value, low, high = mean_interval(values, self.groups)
         if measure == "auc":
             if value > 1 - 1e-12 or value < 1e-12:
-                # Rows that are all ranked alike have no variance to estimate the error from.
+                # Rows with equal ranks have no variance from which to estimate the error.
                 n_units = int(self.confusion.sum(axis=1).min()) or 1
                 return proportion_interval(round(value) * n_units, n_units)
             return Interval(value, max(0.0, low), min(1.0, high))
         return Interval(value, max(0.0, low), high)
 
     def difference(self, one: Predicted, other: Predicted) -> Score:
-        """By how much the measures of one model are above those of another on the same rows."""
+        """Return the differences of the measures of two models on the same rows."""
         own, others = self.parts(one), self.parts(other)
         found = {
             name: mean_interval(own[name] - others[name], self.groups)
@@ -284,14 +284,14 @@ class HeldOut:
         return Score(other.name, other.kind, found)
 
     def chance(self, one: Predicted, other: Predicted, measure: str) -> float:
-        """Return how likely two models differ as much by chance; NaN where that is not known."""
+        """Return the p-value of a difference between two models; NaN if it is not known."""
         own, others = self.parts(one), self.parts(other)
         if measure not in own or measure not in others:
             return math.nan
         return mean_p_value(own[measure] - others[measure], self.groups)
 
     def on(self, rows: np.ndarray) -> HeldOut:
-        """The same models on some of the rows, named by their positions in the table."""
+        """Return the models on some of the rows, given by their positions in the table."""
         which = np.searchsorted(self.rows, rows)
         return replace(
             self,
@@ -305,7 +305,7 @@ class HeldOut:
 
 
 def plain_label(label: Any) -> Label:
-    """A label as JSON has it."""
+    """Return a label as JSON writes it."""
     label = label.item() if hasattr(label, "item") else label
     return label if isinstance(label, bool | int | float | str) else str(label)
 
@@ -313,11 +313,11 @@ def plain_label(label: Any) -> Label:
 def verdict(
     differences: Sequence[Score], own: Score | None, linear: bool, rare: bool = False
 ) -> str:
-    """In a word how a model compares with a linear one and with one that reads no column.
+    """Compare in a word a model with a linear one and with one that reads no column.
 
-    It is "useless" only if neither its answers, nor its ranking, nor its probabilities are
+    It is "useless" only if neither its decisions, nor its ranking, nor its probabilities are
     better than those of a model that reads no column. ``linear`` says whether the linear model
-    itself is; where a class is ``rare`` the ranking counts instead of the answers.
+    itself is better; if a class is ``rare``, the ranking counts instead of the decisions.
     """
     if own is None:
         return "unknown"

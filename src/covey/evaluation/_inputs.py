@@ -35,7 +35,7 @@ class Inputs:
 
 
 def check_inputs(model: Any, X: Any, y: Any) -> Inputs:
-    """The model and its rows, or one sentence that states what is wrong."""
+    """Return the model and its rows, or raise one sentence that states what is wrong."""
     if not hasattr(model, "predict"):
         raise TypeError(
             f"model must be a fitted model with predict, got {type(model).__name__}; wrap what "
@@ -68,7 +68,7 @@ def _is_flock(model: object) -> bool:
 
 
 def _taken_apart(model: Any) -> tuple[list, Any]:
-    """The steps before an ensemble, and the ensemble; None where there is none."""
+    """Return the steps before an ensemble, and the ensemble; None if there is none."""
     whole = model
     if not _is_flock(model) and hasattr(model, "pipeline_"):
         whole = model.pipeline_
@@ -80,7 +80,7 @@ def _taken_apart(model: Any) -> tuple[list, Any]:
 
 
 def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
-    """The rows, and how many there are."""
+    """Return the rows, and how many there are."""
     if isinstance(X, list | tuple):
         X = np.asarray(X)
     X = frame_of_arrow(X)
@@ -112,7 +112,7 @@ def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
 
 
 def _checked_y(y: Any, n_rows: int, classes: np.ndarray | None) -> np.ndarray:
-    """The true labels, all of them known to the model, or finite numbers; one a row."""
+    """Return the true labels, all of them known to the model, or finite numbers; one per row."""
     import pandas as pd
 
     y, what = column_or_1d(np.asarray(y)), "value" if classes is None else "label"
@@ -141,7 +141,7 @@ def _checked_y(y: Any, n_rows: int, classes: np.ndarray | None) -> np.ndarray:
 
 
 def checked_row_names(row_names: Any, X: Any, n_rows: int) -> list[str]:
-    """What users call their rows: as they say, as their frame's index has it, or by position."""
+    """Return the names of rows: given ones, those of the frame's index, or their positions."""
     if row_names is None:
         row_names = getattr(X, "index", range(n_rows))
     names = [str(name) for name in row_names]

@@ -1,4 +1,4 @@
-"""The members of an ensemble: who they are, what they look at, and who decides where."""
+"""The members of an ensemble: their measures, the columns they use, and who decides where."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from covey.evaluation._inputs import Inputs
 from covey.evaluation._record import Member, Members
 from covey.inspection import diversity, gate_share
 
-# Members are measured on so many rows at most.
+# Members are measured on at most this many rows.
 MOST_ROWS = 5000
 _MOST_MEMBERS, _MOST_NAMED, _MOST_GROUPS = 24, 24, 12
 
 
 def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | None:
-    """The members of the ensemble, measured on some rows; None where it has none to show."""
+    """Return the members of the ensemble, measured on some rows; None if it has none to show."""
     flock = inputs.flock
     if flock is None or y is None:
         return None
@@ -32,7 +32,7 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
     available = np.ones((len(y), n_members), bool) if P.available is None else P.available
 
     def means(values: np.ndarray) -> np.ndarray:
-        """Means over the rows where a member predicts; NaN where there are none."""
+        """Return means over the rows where a member predicts; NaN where there are none."""
         return np.ma.array(values, float, mask=~available).mean(axis=0).filled(np.nan)
 
     if inputs.classes is None:
@@ -97,7 +97,7 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
 
 
 def _fusion(flock: Any) -> str:
-    """Return how members are fused, in words."""
+    """Describe in words how members are fused."""
     n_groups, fuser = len(getattr(flock, "group_weights_", ())), flock.fuser_
     gated = "which members count is decided for every row by "
     if n_groups > 1:
@@ -122,7 +122,7 @@ def _kind_of(flock: Any, k: int, name: str) -> str:
 
 
 def _support(inputs: Inputs, n_members: int) -> np.ndarray | None:
-    """Return which features each member uses, (n_members, n_features); None if not known."""
+    """Return the features that each member uses, (n_members, n_features); None if unknown."""
     support = getattr(inputs.flock, "support_", None)
     if support is None or np.shape(support) != (n_members, len(inputs.features)):
         return None
@@ -133,14 +133,14 @@ def _support(inputs: Inputs, n_members: int) -> np.ndarray | None:
 
 
 def _sizes(inputs: Inputs, seen: Any, n_members: int, support: np.ndarray | None) -> np.ndarray:
-    """The weight of each feature in each member, (n_members, n_features); 0 where not known.
+    """Return the weight of each feature in each member, (n_members, n_features); 0 if unknown.
 
-    Of linear members it is by how far one standard deviation of a feature moves the outputs.
+    For linear members it is how far one standard deviation of a feature moves the outputs.
     """
     flock, n_features = inputs.flock, len(inputs.features)
     if hasattr(getattr(flock, "model_", None), "member_sizes"):
         return flock.model_.member_sizes()
-    # The paper's rivals have one shape of coefficients only.
+    # The paper's rivals have only one shape of coefficients.
     coef = getattr(flock, "coef_", None)
     scale = getattr(flock, "scale_", None)
     if coef is not None and scale is not None and np.shape(coef)[2:] == (n_features,):
@@ -157,14 +157,14 @@ def _sizes(inputs: Inputs, seen: Any, n_members: int, support: np.ndarray | None
 
 
 def _of_linear(moved: np.ndarray) -> np.ndarray:
-    """The size of what moves outputs (K, C, columns): softmax ignores what all classes share."""
+    """Return the size of outputs' changes (K, C, columns), without one all classes share."""
     if moved.shape[1] > 1:
         moved = moved - moved.mean(axis=1, keepdims=True)
     return np.abs(moved).mean(axis=1)
 
 
 def _moved_by(member: Any, own: np.ndarray, seen: Any) -> np.ndarray | None:
-    """Return how one deviation of each of its features moves a linear member; None for others."""
+    """Return how far one deviation of each feature moves a linear member; None for others."""
     last = member.steps[-1][1] if isinstance(member, Pipeline) else member
     coef = getattr(last, "coef_", None)
     if coef is None or np.ndim(coef) not in (1, 2) or hasattr(seen, "tocsr"):
@@ -178,6 +178,6 @@ def _moved_by(member: Any, own: np.ndarray, seen: Any) -> np.ndarray | None:
             rows = member[:-1].transform(rows)
         spread = np.asarray(rows, dtype=np.float64).std(axis=0)
     except (TypeError, ValueError):
-        # Rows of other things than numbers have no deviation.
+        # Rows of other values than numbers have no deviation.
         return None
     return _of_linear((coef * np.where(np.isfinite(spread), spread, 0.0))[None])[0]

@@ -12,14 +12,14 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from covey._intervals import Interval
 
 Label = str | int | float | bool
-# A record from a file may not be nested deeper, nor name more of anything.
+# A record from a file may not be nested deeper, nor have longer lists or text.
 _MOST_PARTS = 100_000
 _UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class Score:
-    """A model's measures on the rows held out, or by how much those of the own one are above them.
+    """A model's measures on the rows held out, or their differences to those of another model.
 
     ``kind`` is "own", "simplest", "linear", "full" (the flock that a simple one is a part of),
     "promised" (of the same model, when it was fitted) or "other".
@@ -42,9 +42,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Sureness:
-    """How right a classifier is where it is sure, and where not; how far off a regressor is."""
+    """The rates of right predictions when sure and unsure; or the errors of numbers."""
 
-    level: float = math.nan  # the probability from which on it counts as sure
+    level: float = math.nan  # the probability from which it counts as sure
     share_sure: float = math.nan
     right_sure: float = math.nan
     right_unsure: float = math.nan
@@ -58,7 +58,7 @@ class Sureness:
 
 @dataclass(frozen=True)
 class Effect:
-    """What the values of a column go along with: a curve of the model, and the data beside it."""
+    """The outcome for each value of a column: a curve of the model, and the data beside it."""
 
     kind: str  # "number", "date" or "category"
     outcome: Label | None  # the class whose probability it is, None for a number
@@ -76,13 +76,13 @@ class Effect:
 
     @property
     def spread(self) -> float:
-        """Return how far the column moves the prediction by itself."""
+        """How far the column alone moves the prediction."""
         return max(self.model) - min(self.model)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table: what it is like, how much it counts, and what its values do."""
+    """A column of the table: its values, its importance, and its effect."""
 
     name: str
     kind: str
@@ -90,16 +90,16 @@ class Column:
     note: str = ""
     spread: str = ""  # its values in a few words
     bins: list[int] = field(default_factory=list)  # how its numbers are spread
-    share: float | None = None  # of all that counts; the shares sum to one
-    loss: Interval | None = None  # what the loss rises by when the column is not known
-    points: float | None = None  # what the accuracy, or R2, falls by then
-    together: list[str] = field(default_factory=list)  # columns that say the same
+    share: float | None = None  # of the importance of all columns; the shares sum to one
+    loss: Interval | None = None  # the rise of the loss if the column is not known
+    points: float | None = None  # the fall of the accuracy, or R2, in this case
+    together: list[str] = field(default_factory=list)  # columns that carry the same information
     effect: Effect | None = None
 
 
 @dataclass(frozen=True)
 class ClassErrors:
-    """A class: how many rows it has, how many are found, and how many are said to be of it."""
+    """A class: how many rows it has, how many are found, and how many are predicted as it."""
 
     label: Label
     rows: int
@@ -132,7 +132,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Threshold:
-    """What is found, and how many alarms are false, if a class is called from a chance on."""
+    """The rows found, and the false alarms, for each threshold from which a class is called."""
 
     label: Label
     rows: int  # of the class
@@ -142,7 +142,7 @@ class Threshold:
     false: list[int]
     chosen: int  # the position of the threshold that the model uses
     alarms: (
-        int  # where there are two alarms for each row of the class, or what the model decides by
+        int  # the threshold of two alarms for each row of the class, or of the model's decision
     )
 
 
@@ -179,7 +179,7 @@ class Members:
     number: int
     fusion: str  # how they are fused, in words
     evenly: bool
-    groups: list[str]  # what is predicted: classes, or quarters of numbers
+    groups: list[str]  # the groups of predictions: classes, or quarters of numbers
     flattered: bool  # whether they were fitted on the rows that measure them
     lost_without_gate: float | None = None
     lost_without_members: float | None = None
@@ -187,7 +187,7 @@ class Members:
 
     @property
     def looked_at(self) -> list[str]:
-        """Return what members look at, by how much it has of all decisions."""
+        """Return the features that members use, by their share in all decisions."""
         weights: dict[str, float] = {}
         for member in self.shown:
             for column, weight in member.looks_at:
@@ -206,7 +206,7 @@ class Readable:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something that may mislead: what it is about, the column, and a sentence."""
+    """Something that may mislead: its subject, the column, and a sentence."""
 
     about: str
     column: str
@@ -215,21 +215,21 @@ class Remark:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All that is known of a model from rows that it had not seen.
+    """All measures of a model on rows that it had not seen.
 
-    It is made by `evaluate`, kept in the file of a model, and rendered by the terminal, the
-    page, the served page and the model card, which compute nothing of their own. It holds
-    numbers, text and lists only; of single rows there are a few samples.
+    `evaluate` makes it, the file of a model keeps it, and the terminal, the page, the served page
+    and the model card render it and compute nothing of their own. It holds only numbers, text and
+    lists; of single rows there are a few samples.
 
     Parameters
     ----------
     task : "classes" or "numbers"
     target : str
-        The name of what is predicted; empty where it has none.
+        The name of the predicted quantity; empty if it has none.
     classes : list
         The labels; empty for numbers.
     n_rows : int
-        Rows that the model was fitted on; 0 where that is not known.
+        Rows that the model was fitted on; 0 if that is not known.
     n_held_out : int
         Rows that it is judged by.
     how : str
@@ -239,23 +239,23 @@ class Evaluation:
     scores : list of Score
         The model's own first, then those of others.
     differences : list of Score
-        By how much the measures are above those of each of the others.
+        The differences to the measures of each of the others.
     verdict : str
-        In a word how it compares with simpler models.
+        A word on how it compares with simpler models.
     rule : str
-        How it decides, if not for the most probable class.
+        How it decides, if it does not predict the most probable class.
     rare : label, optional
-        The class of so few rows that it comes first.
+        The class with so few rows that it comes first.
     sureness, columns, by_class, confusion, parts, calibration, ranges, dots, thresholds
-        How sure it is; the columns, those that count most first, with what their values go along
-        with; its errors by class and by true value; where they are frequent; how far
-        probabilities hold; and what each threshold finds.
+        How sure it is; the columns, the most important first, with the outcomes for their values;
+        its errors by class and by true value; where they are frequent; how well probabilities
+        hold; and the result of each threshold.
     wrong, n_wrong : list of WrongRow, int
         A few rows that it gets wrong, and how many there are.
     members, n_members, n_terms, readable
-        Who decides, how much there is to read, and what a version costs that can be read.
+        Who decides, how much there is to read, and the price of a version that can be read.
     remarks, caution
-        What may mislead.
+        Notes that may mislead.
 
     Examples
     --------
@@ -276,10 +276,10 @@ class Evaluation:
     scores: list[Score] = field(default_factory=list)
     differences: list[Score] = field(default_factory=list)
     verdict: str = "unknown"
-    rule: str = ""  # how it decides, if not for the most probable class
-    rare: Label | None = None  # the class of so few rows that it comes first
+    rule: str = ""  # how it decides, if it does not predict the most probable class
+    rare: Label | None = None  # the class with so few rows that it comes first
     sureness: Sureness | None = None
-    columns: list[Column] = field(default_factory=list)  # those that count most first
+    columns: list[Column] = field(default_factory=list)  # the most important first
     by_class: list[ClassErrors] = field(default_factory=list)
     confusion: list[list[int]] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
@@ -311,12 +311,12 @@ class Evaluation:
 
     @property
     def used(self) -> list[Column]:
-        """The columns that count, those that count most first."""
+        """The columns that have an importance, the most important first."""
         return [one for one in self.columns if (one.share or 0.0) > 0]
 
     @property
     def calibration_error(self) -> float:
-        """The mean gap between the chance that was said and how often it was so."""
+        """The mean gap between predicted chances and the frequencies that followed."""
         gaps = sum(one.rows * abs(one.found.value - one.expected) for one in self.calibration)
         return gaps / sum(one.rows for one in self.calibration)
 
@@ -330,7 +330,7 @@ class Evaluation:
 
     @classmethod
     def from_dict(cls, record: Any) -> Evaluation:
-        """Make a record of what `as_dict` gave; ValueError where it is not of that kind."""
+        """Make a record of a result of `as_dict`; ValueError if it is not one."""
         return _made(cls, record, "evaluation")
 
     def to_json(self) -> str:
@@ -339,7 +339,7 @@ class Evaluation:
 
     @classmethod
     def from_json(cls, text: str) -> Evaluation:
-        """Make a record of what `to_json` gave."""
+        """Make a record of a result of `to_json`."""
         return cls.from_dict(json.loads(text))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The sentences that are made of an evaluation, once for every page, terminal and file."""
+"""The sentences about an evaluation, made once for every page, terminal and file."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ QUESTIONS = (
     "May I trust it?",
 )
 LOOKS_AT = QUESTIONS[2]
-# With more terms than this nobody reads all of them.
+# With more terms than this, nobody reads all of them.
 MOST_READ = 40
-# How many columns are told of.
+# How many columns are described.
 _MOST_COLUMNS = 5
-# How far the mean probability may be off to be taken at its word, and a model from one as good.
+# The deviations of the mean probability up to which it counts as right, and a model as good.
 _CLOSE = 0.02
-# A column alone moves predictions if it does by such a part of what they are apart, a little or
-# the other way from such a part on, and no further than so many times as far.
+# A column alone moves predictions if it moves them by this part of their distance; "a little" or
+# "the other way" from these parts on, and never further than this multiple.
 _BY_ITSELF, _AGAINST, _FARTHEST = 1 / 3, 0.1, 2.0
-# Labels that stand for the target itself, and those that mean nothing without its name.
+# Labels that stand for the target itself, and those without a meaning unless it is named.
 _YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
 
 
 def answers(one: Evaluation) -> list[tuple[str, list[str]]]:
-    """The questions that a reader asks first, and what the record says to each.
+    """Return the questions that a reader asks first, and the record's answers.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def answers(one: Evaluation) -> list[tuple[str, list[str]]]:
 
 
 def subject(one: Evaluation, label: Label | None) -> str:
-    """A class as a sentence names it: 'denied'; of yes and no, the target."""
+    """Name a class as a sentence does: 'denied'; for yes and no, the target."""
     text, *others = (
         str(each).lower().removesuffix(".0")
         for each in (label, *(each for each in one.classes if each != label))
@@ -90,7 +90,7 @@ def _is_number(text: str) -> bool:
 
 
 def heading(one: Evaluation) -> str:
-    """Return what was learned, of how much: the first line of all."""
+    """Return the subject and size of the model, the first line of all."""
     what = "a number" if one.task == "numbers" else f"{len(one.classes)} classes"
     rows = one.n_rows or one.n_held_out
     looked = [column for column in one.columns if column.share is not None]
@@ -99,7 +99,7 @@ def heading(one: Evaluation) -> str:
 
 
 def size(one: Evaluation) -> str:
-    """How much there is to read, and what a version costs that can be read; empty if unknown."""
+    """Describe how much there is to read, and the price of a shorter version; empty if unknown."""
     if one.n_terms is None and one.n_members is None:
         return ""
     parts = [] if one.n_terms is None else [counted(one.n_terms, "term")]
@@ -117,7 +117,7 @@ def size(one: Evaluation) -> str:
 
 
 def _price(one: Evaluation, other: Readable) -> str:
-    """Return what a version with few terms costs, as a difference on the same rows."""
+    """Describe the price of a version with few terms, as a difference on the same rows."""
     lost = other.of_all - other.value
     if one.rare is not None:
         less, by = "lower" if lost > 0 else "higher", f"{abs(lost):.2f}"
@@ -139,7 +139,7 @@ def _short(one: Evaluation, score: Score) -> str:
 
 
 def judged_by(one: Evaluation) -> str:
-    """By which rows the model is judged."""
+    """Describe the rows on which the model is judged."""
     if one.own is None:
         return "It was not judged by rows held out."
     if one.split == "new rows":
@@ -182,7 +182,7 @@ def _commonest(one: Evaluation) -> str:
 
 
 def _ranks(one: Evaluation, own: Score) -> list[str]:
-    """What tells how good a model is of which one class is rare: ranking, alarms, precision."""
+    """Describe a model with one rare class: ranking, alarms, precision."""
     area, precise, what = own.get("auc"), own.get("average_precision"), subject(one, one.rare)
     said = [
         f"Of a row with {what} and one without, it gives the higher chance to the right one in "
@@ -238,7 +238,7 @@ def _explains(one: Evaluation, own: Score) -> list[str]:
 
 
 def _comparison(one: Evaluation) -> list[str]:
-    """Return how it compares with simpler models."""
+    """Compare it with simpler models."""
     plain = {
         "useless": "That is no better than a guess that looks at no column: these columns may "
         "tell nothing about it.",
@@ -325,11 +325,11 @@ def _sure(one: Evaluation) -> list[str]:
     return [f"{said} Its percentages are {far}: {gap}."]
 
 
-# -- what it looks at --------------------------------------------------------------------------
+# -- which columns it uses ---------------------------------------------------------------------
 
 
 def show_output(one: Evaluation) -> Callable[[float], str]:
-    """Return how predictions are written: chances in per cent, or numbers."""
+    """Return the format of predictions: chances in per cent, or numbers."""
     return number if one.task == "numbers" else rough
 
 
@@ -348,13 +348,13 @@ def _looks_at(one: Evaluation) -> list[str]:
 
 
 def _told(used: Sequence[Column]) -> Sequence[Column]:
-    """The columns that count by more than their standard error; the first one where none does."""
+    """Return the columns whose importance exceeds its error; the first one if none does."""
     sure = [c for c in used if c.loss is None or not c.loss.high > 3 * c.loss.value]
     return sure or used[:1]
 
 
 def effect(one: Evaluation, column: Column) -> str:
-    """Return what the values of a column go along with, in one sentence."""
+    """Describe in one sentence the outcomes for the values of a column."""
     found, also = column.effect, ""
     if column.together:
         others = named(column.together, 2)
@@ -393,9 +393,9 @@ def effect(one: Evaluation, column: Column) -> str:
 
 
 def _moves(found: Effect) -> tuple[int, int, float, float]:
-    """Where predictions are low and high, how far apart, and how far the column alone moves them.
+    """Return where predictions are low and high, their distance, and the column's own effect.
 
-    Of numbers these are the ends, unless the curve turns by a third of its height between them;
+    For numbers these are the ends, unless the curve turns by a third of its height between them;
     values that few rows have are left out.
     """
     said = found.said
@@ -417,7 +417,7 @@ def _wrong(one: Evaluation) -> list[str]:
         return ["That is not known: no row was held out to see."]
     said = _wrong_numbers(one) if one.task == "numbers" else _wrong_classes(one)
     show = show_output(one)
-    # Where errors are nearly all of one class, they are where that class is.
+    # If nearly all errors are in one class, they are where that class is.
     for part in one.parts[:1] if one.rare is None else ():
         if one.task == "classes":
             said.append(
@@ -480,7 +480,7 @@ def _wrong_classes(one: Evaluation) -> list[str]:
 
 
 def _changes(one: Evaluation) -> list[str]:
-    """The columns that count most, and by how much one of them moves the answer by itself."""
+    """Name the most important columns, and how far one of them moves the prediction by itself."""
     told = [(column, column.effect) for column in _told(one.used)]
     moving = [(column, found) for column, found in told if found is not None and found.spread > 0]
     if not moving:
@@ -489,7 +489,7 @@ def _changes(one: Evaluation) -> list[str]:
     said = [f"Mostly {listed(others[:2])}."]
     for column, found in moving:
         low, high, apart, by = _moves(found)
-        # Farther than rows are apart is where no row is.
+        # A change larger than the distance of rows would lead to where no row is.
         if column.together or not _BY_ITSELF * apart < by <= _FARTHEST * apart:
             continue
         to, instead = (
@@ -566,7 +566,7 @@ def _expected(one: Evaluation, own: Score) -> str:
 
 # -- tables ------------------------------------------------------------------------------------
 
-# Of each measure its head, and how its value is written.
+# The head of each measure, and the format of its value.
 _MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "accuracy": ("right", percent),
     "auc": ("area", lambda value: f"{value:.3f}"),
@@ -581,19 +581,19 @@ RARE_FIRST = ("auc", "average_precision", "accuracy")
 
 
 def measures_of(one: Evaluation, every: bool = True) -> list[str]:
-    """The measures that a table of scores shows, those that tell most first."""
+    """Return the measures that a table of scores shows, the most telling first."""
     known = [name for name in _MEASURES if any(name in s.measures for s in one.scores)]
     first = [name for name in (RARE_FIRST if one.rare is not None else PLAIN) if name in known]
     return [*first, *(name for name in known if every and name not in first)]
 
 
 def head_of(measure: str) -> str:
-    """The head of a column of scores."""
+    """Return the head of a column of scores."""
     return _MEASURES[measure][0]
 
 
 def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
-    """A measure with its interval, for people to read."""
+    """Write a measure with its interval, for people to read."""
     limits, show = score.get(measure), _MEASURES[measure][1]
     if math.isnan(limits.value):
         return "-"
@@ -601,14 +601,14 @@ def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
     if not with_interval or not math.isfinite(limits.low) or limits.low == limits.high:
         return text
     if text.endswith("%"):
-        # As of the value, only what is 100 % is said to be.
+        # As for the value, only 100 % itself is written so.
         shown = (100 * limit if limit >= 1 else min(100 * limit, 99.9) for limit in limits[1:])
         return f"{text} ({' to '.join(f'{one:.1f}'.replace('-0.0', '0.0') for one in shown)})"
     return f"{text} ({show(limits.low)} to {show(limits.high)})"
 
 
 def flat(score: Score) -> dict[str, Any]:
-    """A score as one line of JSON: its measures, and the limits of the main one."""
+    """Return a score as one line of JSON: its measures, and the limits of the main one."""
     low, high = score.main[1:]
     limits = {"low": None if math.isnan(low) else low, "high": None if math.isnan(high) else high}
     names = [*score.measures, *(["log_loss"] if "accuracy" in score.measures else [])]

@@ -97,8 +97,9 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     averaged : "auto" or bool, default="auto"
         Whether the flock is the average of what is selected as it was fitted to all rows and to
         each fold (five at most), with up to six times as many members to read. Predicted numbers
-        are nearer to the truth as a rule, probabilities on some tables. "auto": where it has more
-        than 150 terms, which nobody reads, and none of the three limits is given. Not with
+        are nearer to the truth as a rule, probabilities are not. "auto": of numbers, where there
+        are 200 rows or more, and more than 150 terms, which nobody reads, and none of the three
+        limits is given. Not with
         ``effort="fast"``, for more than 5,000 rows or for Dask collections, of which no flocks of
         folds are kept.
     alpha : float or None, default=None

@@ -21,7 +21,7 @@ from covey.evaluation._sentences import answers
 
 # How many features or classes are named, and how many parameters a table has.
 _MOST_NAMED, _LONGEST_VALUE = 40, 80
-# What measures are called on the hub.
+# The names of measures on the hub.
 _KINDS = {
     "accuracy": ("accuracy", "Accuracy"),
     "log_loss": ("log_loss", "Log-loss"),
@@ -49,23 +49,23 @@ def build_card(
     model : estimator
         A fitted ensemble of covey, or a model of a table around one.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
-        Rows that the model was not fitted on, to measure it by. Without them a model goes by the
-        evaluation that was kept with it, else by the training rows that its folds held out.
+        Rows that the model was not fitted on, to measure it. Without them, the evaluation that was
+        kept with a model is used, or else the training rows that its folds held out.
     y : array-like of shape (n_samples,), optional
-        What is true of these rows.
+        The true labels, or numbers, of these rows.
     title : str, optional
         The name of the model; by default that of its class.
     about : str, optional
-        What it is for, and what it must not be used for.
+        Its purpose, and uses that it is not meant for.
     data : str, optional
-        What it was fitted on: where the rows come from, and whom they leave out.
+        Its training data: where the rows come from, and whom they leave out.
     license : str, optional
         The license, as Hugging Face's hub names it, such as "bsd-3-clause".
 
     Returns
     -------
     card : str
-        Markdown behind a header of YAML; the file is by custom named README.md.
+        Markdown behind a header of YAML; the file is usually named README.md.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def build_card(
 
 
 def _how_good(known: Evaluation) -> list[str]:
-    """The answers to what a reader asks first, and the measures."""
+    """Return the answers to a reader's first questions, and the measures."""
     parts = ["## How good it is"]
     own = known.own
     if own is None:
@@ -135,7 +135,7 @@ def _rows(known: Evaluation) -> str:
 
 
 def _header(model: Any, title: str, license: str | None, known: Evaluation) -> str:
-    """The header in YAML, of which JSON's strings, numbers and lists are a part."""
+    """Return the header in YAML, which includes JSON's strings, numbers and lists."""
     task = "tabular-classification" if known.task == "classes" else "tabular-regression"
     lines = ["library_name: covey", f"pipeline_tag: {task}"]
     if license is not None:
@@ -213,5 +213,5 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text as Markdown shows it, in tables too."""
+    """Return text as Markdown shows it, in tables too."""
     return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", text)

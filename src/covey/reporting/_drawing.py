@@ -1,8 +1,8 @@
 """Inline SVG, drawn by hand: curves, bars, maps and dots, for every section of every page.
 
 Drawings follow the page's colors, light or dark. Each has a ``key`` unlike that of any other on
-the page, and a ``title`` and a ``description`` for readers who do not see it; it is drawn about
-as wide as a phone, so that its letters stay readable there.
+the page, and a ``title`` and a ``description`` for readers who do not see it; it is drawn about as
+wide as a phone, so that its letters stay readable there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from covey.reporting._words import described, fitted, width_of
 
 
 def tag(name: str, *children: Any, **attributes: Any) -> Markup:
-    """An element; attributes are written as keywords, ``class_`` and ``text_anchor``."""
+    """Return an element; attributes are keywords such as ``class_`` and ``text_anchor``."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
         for key, value in attributes.items()
@@ -33,7 +33,7 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
 
 
 def at(value: float) -> str:
-    """A coordinate; a tenth of a pixel is as fine as eyes see."""
+    """Write a coordinate; a tenth of a pixel is as fine as eyes see."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -46,7 +46,7 @@ def svg(
     description: str,
     class_: str = "chart",
 ) -> Markup:
-    """A drawing with its text alternative."""
+    """Return a drawing with its text alternative."""
     size = {"viewBox": f"0 0 {at(width)} {at(height)}", "width": at(width), "height": at(height)}
     named = {"aria_labelledby": f"{key}-t", "aria_describedby": f"{key}-d"}
     words = tag("title", title, id=f"{key}-t"), tag("desc", description, id=f"{key}-d")
@@ -62,13 +62,13 @@ def text(
     tip: str | None = None,
     **more: Any,
 ) -> Markup:
-    """A word or two; the full text on hover if it is shortened."""
+    """Draw a word or two, with the full text on hover if it is shortened."""
     whole = _tip(None if tip == words else tip)
     return tag("text", words, whole, x=at(x), y=at(y), class_=class_, text_anchor=anchor, **more)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
-    """A straight line."""
+    """Draw a straight line."""
     return tag("line", x1=at(x1), y1=at(y1), x2=at(x2), y2=at(y2), class_=class_)
 
 
@@ -81,18 +81,18 @@ def box(
     tip: str | None = None,
     **more: Any,
 ) -> Markup:
-    """A rectangle."""
+    """Draw a rectangle."""
     size = {"width": at(max(width, 0)), "height": at(max(height, 0))}
     return tag("rect", _tip(tip), x=at(x), y=at(y), **size, class_=class_, **more)
 
 
 def dot(x: float, y: float, radius: float, class_: str, tip: str | None = None) -> Markup:
-    """A circle."""
+    """Draw a circle."""
     return tag("circle", _tip(tip), cx=at(x), cy=at(y), r=at(radius), class_=class_)
 
 
 def polyline(x: Iterable[float], y: Iterable[float], class_: str) -> Markup:
-    """A line through points."""
+    """Draw a line through points."""
     points = " ".join(f"{at(one)},{at(other)}" for one, other in zip(x, y, strict=True))
     return tag("polyline", points=points, class_=class_)
 
@@ -105,7 +105,7 @@ def _tip(words: str | None) -> Markup | None:
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers from low to high."""
+    """Return round numbers from low to high."""
     raw = (high - low) / most
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(size * nice for nice in (1, 2, 2.5, 5, 10) if size * nice >= raw * (1 - 1e-9))
@@ -114,7 +114,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def room_for(names: Iterable, most: float, size: float = 11.0) -> float:
-    """The width that names take, of this many pixels at most."""
+    """Return the width that names take, of this many pixels at most."""
     return min(max((width_of(str(name), size) for name in names), default=0.0), most)
 
 
@@ -138,7 +138,7 @@ class Plane:
         return self.bottom - self.height * (value - self.y[0]) / (self.y[1] - self.y[0])
 
     def rows(self, show: Callable) -> list[Markup]:
-        """Lines across, with their values to the left."""
+        """Draw lines across, with their values to the left."""
         parts = []
         for tick in ticks(*self.y, 5):
             parts.append(line(self.left, self.up(tick), self.right, self.up(tick), "grid"))
@@ -146,11 +146,11 @@ class Plane:
         return parts
 
     def columns(self, values: Iterable[float], show: Callable, below: float) -> list[Markup]:
-        """Values along the bottom."""
+        """Write values along the bottom."""
         return [text(self.across(v), below, show(v), "axis", "middle") for v in values]
 
     def curve(self, x: Iterable[float], y: Iterable[float], class_: str) -> Markup:
-        """A line through points of the plane."""
+        """Draw a line through points of the plane."""
         return polyline(map(self.across, x), map(self.up, y), class_)
 
     def name_left(self, words: str) -> Markup:
@@ -184,7 +184,7 @@ def dot_plot(
     show: Callable = percent,
     **words: str,
 ) -> Markup:
-    """Values with their intervals, one below the other; the axis ends within ``least`` and 1."""
+    """Draw values with intervals, one below the other; the axis is within ``least`` and 1."""
     width, row, top = 464, 30, 8
     # Bold letters are wider.
     names = room_for([d.name for d in dots], 172, 13)
@@ -220,7 +220,7 @@ def scatter(
     tips: list[str],
     **words: str,
 ) -> Markup:
-    """Dots of two numbers; a dotted line where both are the same, or where the second is 0."""
+    """Draw dots of two numbers, with a dotted line where they are equal, or the second is 0."""
     both = np.concatenate([x, y])
     up = _ends(both if diagonal else np.append(y, 0.0))
     # The name of the axis stands left of its numbers.
@@ -237,7 +237,7 @@ def scatter(
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
-    """The ends of an axis that has all values well inside."""
+    """Return the ends of an axis that has all values well inside."""
     low, high = float(values.min()), float(values.max())
     pad = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
     return low - pad, high + pad
@@ -255,10 +255,10 @@ def value_curve(
     show: Callable,
     **words: str,
 ) -> Markup:
-    """A line over the values of a column, what the data have beside it, and where rows are.
+    """Draw a line over the values of a column, the data beside it, and where rows are.
 
-    The mean over all rows is drawn across for comparison, and beside it what holds where a value
-    is missing.
+    The mean over all rows is drawn across for comparison, and beside it the outcome for missing
+    values.
     """
     width, labels, x = 292, effect.labels, effect.values
     room = 56 if effect.missing is None else 100
@@ -306,7 +306,7 @@ def share_curve(
     kind: str,
     **words: str,
 ) -> Markup:
-    """A curve of two shares with a dot on it, and a dotted line for a guess.
+    """Draw a curve of two shares with a dot on it, and a dotted line for a guess.
 
     The page's script moves them, and finds them by their ``kind``.
     """
@@ -326,7 +326,7 @@ def share_curve(
 
 
 def sparkline(shares: np.ndarray, own: int) -> Markup:
-    """A line from 0 to 1, as wide as what it stands in, and where on it one of its points is."""
+    """Draw a line from 0 to 1, as wide as its surroundings, and the place of one of its points."""
     x = np.linspace(0, 240, len(shares))
     size = {"viewBox": "0 0 240 48", "preserveAspectRatio": "none", "aria_hidden": "true"}
     mark, curve = line(x[own], 0, x[own], 48, "level"), polyline(x, 44 - 40 * shares, "curve own")
@@ -334,7 +334,7 @@ def sparkline(shares: np.ndarray, own: int) -> Markup:
 
 
 def reliability(key: str, bins: list[Bin], **words: str) -> Markup:
-    """How often it is so against the chance that was said, and below how many rows are where."""
+    """Draw observed frequencies against predicted chances, and the distribution of rows."""
     side, left, top, tall = 270, 52, 8, 66
     start = min(b.low for b in bins)
     least = min([start, *(b.found.low for b in bins)])
@@ -367,7 +367,7 @@ def reliability(key: str, bins: list[Bin], **words: str) -> Markup:
 
 
 def histogram(key: str, counts: list[int], *, title: str) -> Markup:
-    """Return how numbers are spread, small enough for a cell of a table."""
+    """Draw how numbers are spread, small enough for a cell of a table."""
     width, tall = 96, 20
     each, most = width / len(counts), max(counts)
     parts = [
@@ -398,7 +398,7 @@ def bars(
     width: float = 320,
     **words: str,
 ) -> Markup:
-    """Bars on one scale, each below its name and its remark.
+    """Draw bars on one scale, each below its name and its remark.
 
     ``ends`` are the ends of the scale. Bars begin at ``zero``: those of values below it are to the
     left of a line there, in another color.
@@ -444,12 +444,12 @@ def heat_map(
     longest: float = 120,
     **words: str,
 ) -> Markup:
-    """Numbers as shades of the accent color; they are not negative, and NaN is left empty.
+    """Draw numbers as shades of the accent color; they are not negative, and NaN is left empty.
 
-    ``cell`` is the width and height of one, and ``longest`` how wide names are at most. Of a row
-    and a column, ``shown`` is what to write into the cell, and ``tip`` what to show on hover. The
-    value ``highest`` (by default the largest) is the darkest, and ``legend`` what the lightest
-    and the darkest mean.
+    ``cell`` is the width and height of one, and ``longest`` the greatest width of names. For a row
+    and a column, ``shown`` is the text in the cell, and ``tip`` the text on hover. The value
+    ``highest`` (by default the largest) is the darkest, and ``legend`` names the meanings of the
+    lightest and the darkest.
     """
     across, down = cell
     left, of_columns = room_for(rows, longest) + 10, room_for(columns, longest)
@@ -492,7 +492,7 @@ def heat_map(
 
 
 def readable(shade: float) -> float:
-    """A shade that letters can be read on: those in the middle suit neither light nor dark."""
+    """Return a shade that letters can be read on: a middle one suits neither light nor dark."""
     if 0.62 < shade < 0.8:
         return 0.62 if shade < 0.71 else 0.8
     return shade

@@ -20,9 +20,9 @@ from covey.evaluation import _sentences as sentences
 from covey.reporting import _words as words
 from covey.reporting._sections import FOR_EXPERTS, FOR_PEOPLE, Section
 
-# How tall a report is in a notebook, in pixels.
+# The height of a report in a notebook, in pixels.
 _NOTEBOOK_HEIGHT = 720
-# What templates may do to what they show.
+# The functions that templates may call.
 _FILTERS = (
     numbers.count,
     numbers.counted,
@@ -101,18 +101,18 @@ def build_report(
 ) -> Report:
     """Build one self-contained page about a fitted model: how right it is, and why.
 
-    It begins with what anybody can read: the answers to six questions, the columns that matter
-    with what their values do, where it errs, a threshold to move, and rows that are wrong with
-    what spoke for and against. The rest, members and gates, scores, calibration, is behind a fold
+    It begins with the parts for everybody: the answers to six questions, the most important
+    columns with their effects, where it errs, a threshold to move, and rows that are wrong with
+    the reasons for and against. The rest, members and gates, scores, calibration, is behind a fold
     for experts.
 
-    The page loads nothing from anywhere, follows the reader's light or dark theme, prints, and
-    is the same to the byte for the same evaluation. Sections that do not apply are left out.
+    The page loads nothing from anywhere, follows the reader's light or dark theme, can be printed,
+    and is identical for the same evaluation. Sections that do not apply are left out.
 
     Parameters
     ----------
     model : fitted model, or Evaluation
-        What `evaluate` made of a model is rendered as it is; of a model one is made first.
+        A result of `evaluate` is rendered as it is; for a model one is made first.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
         Rows that the model was **not** trained on: everything on the page is measured on them.
     y : array-like of shape (n_samples,), optional
@@ -122,7 +122,7 @@ def build_report(
     command : str, optional
         The command that made the page, to show there.
     **how
-        As for `covey.evaluate`: ``target``, ``rivals``, ``held_out``, ``groups``, ...
+        As in `covey.evaluate`: ``target``, ``rivals``, ``held_out``, ``groups``, ...
 
     Returns
     -------
@@ -198,11 +198,11 @@ def _page(one: Evaluation, title: str | None, command: str | None) -> str:
 
 
 def _bound(html: str) -> Markup:
-    """HTML in which a number and its per cent stay on one line."""
+    """Return HTML in which a number and its per cent stay on one line."""
     return Markup(re.sub(r"(?<=\d) %", "\u00a0%", html))
 
 
 def _strong(sentence: str) -> Markup:
-    """A sentence with its first number in large letters."""
+    """Return a sentence with its first number in large letters."""
     before, *rest = re.split(r"(\d(?:[\d.,]*\d)?(?: %| million| of 100)?)", sentence, maxsplit=1)
     return Markup("{}<strong>{}</strong>{}" if rest else "{}").format(before, *rest)

@@ -24,16 +24,16 @@ def build_row_page(card: RowCard, *, title: str = "", target: str | None = None)
     Parameters
     ----------
     card : RowCard
-        What `covey.inspection.row_card` found.
+        A result of `covey.inspection.row_card`.
     title : str, default=""
     target : str, optional
-        What is predicted.
+        The name of the predicted quantity.
 
     Returns
     -------
     page : Report
-        Shows itself in a notebook; ``page.save(path)`` writes it. Nothing in it is loaded from
-        anywhere: the sliders show answers of the model that were computed beforehand.
+        Shows itself in a notebook; ``page.save(path)`` writes it. It loads nothing from anywhere:
+        the sliders show predictions that were computed beforehand.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def build_row_page(card: RowCard, *, title: str = "", target: str | None = None)
 
 
 def _bars(card: RowCard) -> Markup | None:
-    """Return what columns add, on one scale for all: from the baseline to the prediction."""
+    """Draw the contributions of columns on one scale, from the baseline to the prediction."""
     record = card.record
     parts = [Bar(reason_words(one), one["push"]) for one in record["because"] + record["against"]]
     parts.sort(key=lambda one: -abs(one.value))
@@ -89,7 +89,7 @@ def _bars(card: RowCard) -> Markup | None:
 
 
 def _slider(card: RowCard, curve: Curve) -> dict[str, Any]:
-    """Return what a slider, or a list, needs to show the model's answer at each value."""
+    """Return the data by which a slider, or a list, shows the prediction for each value."""
     answers, low, high = curve.answers, 0.0, 1.0
     if card.is_number:
         heights, low, high = answers, float(answers.min()), float(answers.max())

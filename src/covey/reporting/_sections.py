@@ -1,6 +1,6 @@
-"""The sections of a report: each is a function from an evaluation to what its template shows.
+"""The sections of a report: each is a function from an evaluation to its template's context.
 
-They draw and name; nothing is computed of a model or of rows here.
+They draw and name; they compute nothing of a model or of rows.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _KEYS = ("how-sure", "looks-at", "when-wrong", "what-changes", "may-i-trust")
 
 
 def questions(one: Evaluation) -> dict:
-    """The answers that stand below the first one."""
+    """Return the answers that stand below the first one."""
     return {"answers": list(zip(_KEYS, sentences.answers(one)[1:], strict=True))}
 
 
 def looks(one: Evaluation) -> dict | None:
-    """The columns that matter most, with their curves."""
+    """Return the columns that matter most, with their curves."""
     used = one.used
     if not used:
         return None
@@ -81,7 +81,7 @@ def looks(one: Evaluation) -> dict | None:
 
 
 def _scale(one: Evaluation, columns: Sequence[Column]) -> tuple[float, float]:
-    """The ends of the one scale that all curves are drawn on."""
+    """Return the ends of the one scale on which all curves are drawn."""
     values = [0.0] if one.task == "classes" else []
     for column in columns:
         found = column.effect
@@ -100,7 +100,7 @@ def _scale(one: Evaluation, columns: Sequence[Column]) -> tuple[float, float]:
 def _effect(
     one: Evaluation, column: str, found: Effect, place: int, scale: tuple[float, float]
 ) -> Markup:
-    """A line over a column of numbers, or a bar of each category from the mean over all."""
+    """Draw a line over a column of numbers, or a bar of each category from the mean over all."""
     show = sentences.show_output(one)
     said = list(zip(found.labels, map(show, found.said), strict=True))
     words: dict[str, Any] = {
@@ -128,7 +128,7 @@ def _effect(
 
 
 def errors(one: Evaluation) -> dict | None:
-    """Errors of each class, and what another threshold would do."""
+    """Return errors of each class, and the effect of another threshold."""
     classes = [each for each in one.by_class if each.rows]
     if not classes:
         return None
@@ -154,7 +154,7 @@ def errors(one: Evaluation) -> dict | None:
 
 
 def off(one: Evaluation) -> dict | None:
-    """Return how far off numbers are: predicted and true, by range, and where more."""
+    """Return the errors of numbers: predicted and true, by range, and where they are larger."""
     if not one.dots or one.sureness is None:
         return None
     truth, said = np.array([dot[1:] for dot in one.dots]).T
@@ -198,7 +198,7 @@ def off(one: Evaluation) -> dict | None:
 
 
 def _parts(one: Evaluation) -> Markup | None:
-    """The parts of the rows that are worse than the rest, as bars; None where there are none."""
+    """Draw the parts of the rows that are worse than the rest as bars; None if there are none."""
     if not one.parts:
         return None
     show = sentences.show_output(one)
@@ -221,11 +221,11 @@ def _parts(one: Evaluation) -> Markup | None:
 
 
 def threshold(one: Evaluation) -> dict | None:
-    """From what chance on a class is called, and what that costs; counts are of all rows."""
+    """Return the chance from which a class is called, and its costs; counts are of all rows."""
     if not one.thresholds:
         return None
     first = one.thresholds[0]
-    # Where a class is rare, half a chance would find hardly any.
+    # If a class is rare, half a chance would find hardly any.
     start = [t.alarms if t.label == one.rare else t.chosen for t in one.thresholds]
     records = [
         {
@@ -249,7 +249,7 @@ def threshold(one: Evaluation) -> dict | None:
 
 
 def _threshold_curve(one: Threshold, place: int, kind: str) -> Markup:
-    """A curve with the dot of the threshold; the page draws both again when these change."""
+    """Draw a curve with the dot of the threshold; the page draws both again after changes."""
     found, false = np.array(one.found), np.array(one.false)
     share, called = one.rows / (one.rows + one.others), found + false
     if kind == "roc":
@@ -257,7 +257,7 @@ def _threshold_curve(one: Threshold, place: int, kind: str) -> Markup:
         names, guess = ("false alarms, of all others", "found"), ((0.0, 1.0), (0.0, 1.0))
         title = "What is found, against false alarms among the others"
     else:
-        # Where nothing is called any more, it stays as it was.
+        # Where nothing is called any longer, it stays as it was.
         last = np.maximum.accumulate(np.where(called > 0, np.arange(len(called)), 0))
         x, y = found / one.rows, found[last] / np.maximum(called[last], 1)
         names, guess = ("found", "calls that are right"), ((0.0, 1.0), (share, share))
@@ -278,7 +278,7 @@ def _threshold_curve(one: Threshold, place: int, kind: str) -> Markup:
 
 
 def wrong(one: Evaluation) -> dict | None:
-    """Rows that are wrong, with what spoke for the answer and against it."""
+    """Return rows that are wrong, with the reasons for and against the prediction."""
     if not one.wrong:
         return None
     show = _push(one)
@@ -298,7 +298,7 @@ def wrong(one: Evaluation) -> dict | None:
 
 
 def _push(one: Evaluation) -> Callable[[float], str]:
-    """Return how contributions are written: points of probability, or the target's own unit."""
+    """Return the format of contributions: points of probability, or the target's own unit."""
     scale, digits = (100, 2) if one.task == "classes" else (1, 3)
     return lambda value: f"{'+' if value >= 0 else ''}{number(scale * value, digits)}"
 
@@ -307,13 +307,13 @@ def _push(one: Evaluation) -> Callable[[float], str]:
 
 
 def asked(one: Evaluation) -> dict:
-    """Return what the model is for, and what it is."""
+    """Return the purpose and the kind of the model."""
     classes = [f"'{each.label}' ({count(each.rows)})" for each in one.by_class]
     return {"classes": named(classes, _MOST_CLASSES)}
 
 
 def health(one: Evaluation) -> dict | None:
-    """Return what the columns are like; those that need attention come first."""
+    """Return facts about the columns; those that need attention come first."""
     if not one.columns:
         return None
     order = sorted(one.columns, key=lambda column: not (column.note or column.missing))
@@ -346,7 +346,7 @@ def health(one: Evaluation) -> dict | None:
 
 
 def scores(one: Evaluation) -> dict | None:
-    """Tell how good the model is beside others: a drawing of the main measure, a table of all."""
+    """Compare the model with others: a drawing of the main measure, a table of all."""
     if not one.scores:
         return None
     measures = sentences.measures_of(one)
@@ -385,7 +385,7 @@ def scores(one: Evaluation) -> dict | None:
 
 
 def members(one: Evaluation) -> dict | None:
-    """Return who the members are, what they look at, and who decides where."""
+    """Return the members, the columns that they use, and who decides where."""
     found = one.members
     if found is None:
         return None
@@ -455,7 +455,7 @@ def _map(
     of: str,
     written: bool = False,
 ) -> Markup:
-    """Shares of members as shades, with the numbers where there is room."""
+    """Draw shares of members as shades, with the numbers where there is room."""
     widest = min(max(max(width_of(column) for column in columns) + 10, 40), 84)
     size = (widest, 26) if written and len(columns) <= 5 else (36, 26) if written else (22, 22)
     return draw.heat_map(
@@ -479,7 +479,7 @@ def _map(
 
 
 def confusion(one: Evaluation) -> dict | None:
-    """Return which classes are taken for which."""
+    """Return which classes are mistaken for which."""
     if not one.confusion:
         return None
     matrix = np.array(one.confusion)
@@ -569,7 +569,7 @@ def calibration(one: Evaluation) -> dict | None:
 
 
 def use(one: Evaluation) -> dict:
-    """Lines of code that use the model."""
+    """Return lines of code that use the model."""
     names = [repr(one_line(column.name)) for column in one.columns if column.share is not None]
     return {"columns": named(names, 3)}
 

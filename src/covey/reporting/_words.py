@@ -1,4 +1,4 @@
-"""Names and numbers as HTML has them."""
+"""Names and numbers in the form of HTML."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from covey._number_words import number
 from covey._plain_words import one_line, shortened
 from covey._templates import Markup, escaped
 
-# What unknown numbers are sorted by.
+# The value by which unknown numbers are sorted.
 _LEAST = -1e300
 
 
 def width_of(text: str, size: float = 11.0) -> float:
-    """About how wide text is in pixels, in the widest of the usual typefaces."""
+    """Return the approximate width of text in pixels, in the widest of the usual typefaces."""
     return size * sum(_letter(letter) for letter in text)
 
 
@@ -30,7 +30,7 @@ def _letter(letter: str) -> float:
 
 
 def fitted(text: Any, width: float, size: float = 11.0) -> str:
-    """Text shortened until it is no wider than this many pixels."""
+    """Return text shortened until it is no wider than this many pixels."""
     text = one_line(text)
     most = len(text)
     while most > 2 and width_of(shortened(text, most), size) > width:
@@ -39,7 +39,7 @@ def fitted(text: Any, width: float, size: float = 11.0) -> str:
 
 
 def name(text: Any, most: int = 22) -> Markup:
-    """A name, shortened, with its full text on hover."""
+    """Return a name, shortened, with its full text on hover."""
     whole = one_line(text)
     short = shortened(whole, most)
     if short == whole:
@@ -48,23 +48,23 @@ def name(text: Any, most: int = 22) -> Markup:
 
 
 def described(pairs: Iterable[tuple[Any, Any]]) -> str:
-    """Names and values as one sentence, for readers who do not see the chart."""
+    """Return names and values as one sentence, for readers who do not see the chart."""
     return "; ".join(f"{label}: {value}" for label, value in pairs) + "."
 
 
 class Cell(NamedTuple):
-    """A cell of a table: what it shows, and what it is sorted by."""
+    """A cell of a table: its text, and the value by which it is sorted."""
 
     shown: Any
     by: Any
 
 
 def name_cell(text: Any, most: int = 30) -> Cell:
-    """A cell of a name."""
+    """Return a cell of a name."""
     return Cell(name(text, most), one_line(text))
 
 
 def number_cell(value: float | None, show: Callable[[float | None], str] = number) -> Cell:
-    """A cell of a number; one that is not known is sorted as the least."""
+    """Return a cell of a number; an unknown one is sorted as the least."""
     known = value is not None and math.isfinite(value)
     return Cell(show(value), value if known else _LEAST)

@@ -1,6 +1,6 @@
-"""What turns a user's table into numbers: numbers, categories, text, dates and gaps."""
+"""Readers that turn a user's table into numbers: numbers, categories, text, dates and gaps."""
 
 from covey._names import lazy_names
 
-# Whoever reads the kind of a column only, as commands do first, waits for nothing else.
+# Code that only reads the kinds of columns, as commands do first, does not wait for the rest.
 __all__, __getattr__, __dir__ = lazy_names("covey.tables")

@@ -16,7 +16,7 @@ from covey.tables._kinds import without_point
 if TYPE_CHECKING:
     import pandas as pd
 
-# The code of a category that nobody has seen; that of a gap is NaN.
+# The code of a category that was never seen; that of a gap is NaN.
 UNSEEN = -1.0
 _OF_DATES = ("date", "time", "period", "duration", "timestamp")
 
@@ -40,14 +40,14 @@ def check_no_dates(X: Any) -> None:
 
 
 def column_of(X: Any, position: int) -> Any:
-    """One column of an array or data frame."""
+    """Return one column of an array or data frame."""
     if hasattr(X, "iloc"):
         return X.iloc[:, position]
     return X.to_series(position) if is_table_of_columns(X) else X[:, position]
 
 
 def as_series(values: Any) -> pd.Series:
-    """A column as one of pandas."""
+    """Return a column as one of pandas."""
     import pandas as pd
 
     return values.to_pandas() if hasattr(values, "to_pandas") else pd.Series(values)
@@ -59,7 +59,7 @@ def is_from_dtype(wanted: Any) -> bool:
 
 
 def categorical_columns(X: Any, wanted: Any, feature_names: Names | None) -> list[int]:
-    """The positions of the columns of categories; ``wanted`` is what a user says of them."""
+    """Return the positions of the columns of categories; ``wanted`` is the user's declaration."""
     if wanted is None:
         return []
     if hasattr(X, "tocsr"):
@@ -83,7 +83,7 @@ def is_gap(value: Any) -> bool:
 
 
 def words_of(values: Any) -> list[str | None]:
-    """The values of a column as text, None for gaps; 1.0 is the category 1."""
+    """Return the values of a column as text, None for gaps; 1.0 is the category 1."""
     # Most are text already.
     return [
         value if type(value) is str else None if is_gap(value) else str(without_point(value))
@@ -92,7 +92,7 @@ def words_of(values: Any) -> list[str | None]:
 
 
 def declared_gaps(gaps: Any, X: Any) -> dict[int, tuple[str, ...]]:
-    """The values that a user declares to be gaps, as text, by the positions of their columns."""
+    """Return the values that a user declares to be gaps, as text, by the positions of columns."""
     if gaps is None:
         return {}
     if not isinstance(gaps, Mapping):
@@ -112,13 +112,13 @@ def declared_gaps(gaps: Any, X: Any) -> dict[int, tuple[str, ...]]:
 
 
 def gap_word(value: Any) -> str:
-    """A value as it is declared to stand for a gap."""
+    """Write a value as it is declared to stand for a gap."""
     # A moment at midnight is written as its day.
     return str(without_point(value)).strip().removesuffix(" 00:00:00")
 
 
 def numbers_among(words: Sequence[str]) -> list[float]:
-    """Those of some words that are numbers."""
+    """Return the words that are numbers, as numbers."""
     found = []
     for word in words:
         with suppress(ValueError):
@@ -127,7 +127,7 @@ def numbers_among(words: Sequence[str]) -> list[float]:
 
 
 def without_gaps(values: Any, gaps: Sequence[str]) -> Any:
-    """A column with None, NaN or NaT in place of some values, which are given as text."""
+    """Return a column with None, NaN or NaT in place of some values, which are given as text."""
     if not gaps:
         return values
     from pandas.api import types
@@ -139,18 +139,18 @@ def without_gaps(values: Any, gaps: Sequence[str]) -> Any:
 
 
 def category_words(values: Any) -> list[str | None]:
-    """The same where blank text is a gap, too."""
+    """Return the values of a column as text, None for gaps and for blank text."""
     return [word if word and not word.isspace() else None for word in words_of(values)]
 
 
 def places(words: Sequence[str | None], known: Sequence[str | None]) -> np.ndarray:
-    """The position of each word among those that are known, -1 if it is not."""
+    """Return the position of each word among the known ones, -1 for an unknown word."""
     position = {word: place for place, word in enumerate(known)}
     return np.array([position.get(word, -1) for word in words], dtype=np.intp)
 
 
 def plain_numbers(X: Any, columns: np.ndarray) -> np.ndarray:
-    """Some columns as floats; refuses what is no number, by the name of its column."""
+    """Return some columns as floats; refuse other values, by the name of their column."""
     rest = X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns.tolist()]
     check_no_dates(rest)
     try:
@@ -172,7 +172,7 @@ def plain_numbers(X: Any, columns: np.ndarray) -> np.ndarray:
 
 @contextmanager
 def naming_columns(X: Any) -> Iterator[None]:
-    """Where a check of a data frame fails, say which of its columns is no number, if one is."""
+    """Name the column that is not made of numbers, if a check of a data frame fails for one."""
     try:
         yield
     except (TypeError, ValueError):

@@ -44,7 +44,7 @@ def checked_table(
     groups: Any = None,
     **how: Any,
 ) -> tuple[Any, Any, TableReader | None]:
-    """X to learn from and y, as a user gave them, and how X was read.
+    """Return X to learn from and y, checked, and how X was read.
 
     X has floats, dense or sparse, with NaN for gaps and codes for categories.
     """
@@ -88,7 +88,7 @@ def checked_table(
 
 
 def _target(y: Any, how: dict[str, Any]) -> Any:
-    """Labels as they are, or finite numbers, as far as it is known which they must be."""
+    """Return labels as they are, or finite numbers, as far as it is known which they must be."""
     numeric = how.get("y_numeric")
     if numeric:
         return as_numbers(y)
@@ -97,7 +97,7 @@ def _target(y: Any, how: dict[str, Any]) -> Any:
 
 
 def _kept(estimator: Any, X: Any) -> frozenset[int]:
-    """The positions of the columns that a user wants whatever they look like."""
+    """Return the positions of the columns that a user wants in any case."""
     columns = getattr(estimator, "always_keep", None)
     if columns is None or not is_table_of_columns(X):
         return frozenset()
@@ -106,13 +106,13 @@ def _kept(estimator: Any, X: Any) -> frozenset[int]:
 
 
 def _names_read(estimator: Any, reading: TableReader) -> np.ndarray | None:
-    """The names of the columns of a table as it is read, if its features have some."""
+    """Return the names of the columns of a table as it is read, if its features have some."""
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else np.array(reading.names(names), dtype=object)
 
 
 def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
-    """Rows as floats, with NaN for gaps and codes for categories, as a preparation takes them."""
+    """Return rows as floats, with NaN for gaps and codes for categories, for a preparation."""
     if preparation.reading is None or hasattr(X, "tocsr"):
         X = checked_numbers_with_gaps(estimator, X)
         holds_gaps(X, getattr(estimator, "feature_names_in_", None))
@@ -128,7 +128,7 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
 
 
 def checked_numbers_with_gaps(estimator: Any, X: Any) -> Any:
-    """Rows as floats, with NaN for gaps, of the columns that an estimator was fitted to."""
+    """Return rows as floats, with NaN for gaps, of the columns that an estimator knows."""
     dtypes: Any = (np.float64, np.float32)
     how = {"reset": False, "accept_sparse": "csr", "dtype": dtypes, "ensure_all_finite": False}
     if not is_table_of_columns(X):

@@ -1,4 +1,4 @@
-"""Columns named by users: which flip together, and which never leave."""
+"""Columns that users name: which flip together, and which never leave."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ColumnNames = str | int | Sequence[str | int] | np.ndarray
 def column_positions(
     columns: Any, parameter: str, n_features: int, feature_names: Names | None
 ) -> list[int]:
-    """Positions of columns that a user gave by name or number as the named parameter."""
+    """Return positions of columns that a user gave by name or number as the named parameter."""
     if isinstance(columns, str | Integral):
         columns = [columns]
     if not hasattr(columns, "__iter__"):
@@ -51,7 +51,7 @@ def column_positions(
 
 
 def chosen_columns(columns: Any, parameter: str, X: Any, feature_names: Names | None) -> list[int]:
-    """Positions of columns in any way that users name some, in the order given.
+    """Return positions of columns that users name in any way, in the order given.
 
     By name, number (negative ones count from the last), a slice of either, a mask, or a function
     of X that gives one of these.
@@ -89,14 +89,14 @@ def chosen_columns(columns: Any, parameter: str, X: Any, feature_names: Names | 
 
 
 def label_of(column: int, feature_names: Any) -> Any:
-    """Return what a message calls a column."""
+    """Return the name of a column in messages."""
     return int(column) if feature_names is None else repr(str(feature_names[column]))
 
 
 def flip_units(
     feature_groups: Any, always_keep: Any, barred: np.ndarray, feature_names: Names | None
 ) -> np.ndarray:
-    """The unit of each feature; those of one unit flip together, and -1 never flips.
+    """Return the unit of each feature; those of one unit flip together, and -1 never flips.
 
     ``barred`` (n_features,) are features that are never used.
     """
@@ -133,7 +133,7 @@ def flip_units(
 
 
 def feature_names(model: Any) -> list[str]:
-    """The names of a model's features; x0, x1, ... where it knows none.
+    """Return the names of a model's features; x0, x1, ... if it knows none.
 
     Examples
     --------

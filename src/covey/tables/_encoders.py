@@ -1,6 +1,6 @@
-"""What columns of categories, text and dates become: plain data that makes numbers of new values.
+"""Encoders of columns of categories, text and dates: plain data that turn values into numbers.
 
-What is learnt of a column is a few strings and numbers, so a model file holds nothing but data.
+A column is learnt as a few strings and numbers, so that a model file holds nothing but data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DATE_PARTS = (
     *("year", "month", "day", "weekday"),
     *("hour", "minute", "second", "microsecond", "nanosecond"),
 )
-# The last part of a date, which counts the days; its name is that in files.
+# The last part of a date, which counts the days; its name is also that in files.
 SECONDS = "total_seconds"
 SECONDS_OF_A_DAY = 86_400.0
 TIME_UNITS = ("s", "ms", "us", "ns")
@@ -54,7 +54,7 @@ _FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 @dataclass(frozen=True)
 class ColumnEncoder:
-    """Makes numbers of a column, in which some values may be declared to be gaps."""
+    """An encoder of a column, in which some values may be declared to be gaps."""
 
     gaps: Annotated[tuple[str, ...], stored.ListOf(stored.Text(_LONGEST_GAP), make=tuple)] = field(
         default=(), kw_only=True
@@ -62,26 +62,26 @@ class ColumnEncoder:
 
     @property
     def most_unread(self) -> float:
-        """A warning tells of a larger share of values that cannot be read."""
+        """The share of unreadable values above which there is a warning."""
         return 0.05
 
     @property
     def seen(self) -> str:
-        """Return how the values of the fit were written."""
+        """Describe how the values of the fit were written."""
         return ""
 
     def present(self, values: Any) -> Any:
-        """The column with None, NaN or NaT in place of the values that stand for gaps."""
+        """Return the column with None, NaN or NaT in place of the values that stand for gaps."""
         return without_gaps(values, self.gaps)
 
     def as_read(self, values: Any) -> Any:
-        """The column as explanations show it."""
+        """Return the column as explanations show it."""
         return self.present(values)
 
     def unread(self, values: Any, numbers: np.ndarray) -> tuple[int, int, Any]:
         """Return how many values cannot be read, of how many, and one of them.
 
-        ``numbers`` are what `numbers` has made of the values.
+        ``numbers`` is the result of the method `numbers` for the values.
         """
         lost = self._unread(values, numbers)
         total = int(np.count_nonzero(lost | ~np.isnan(numbers[:, 0])))
@@ -89,19 +89,19 @@ class ColumnEncoder:
         return int(lost.sum()), total, example
 
     def _unread(self, values: Any, numbers: np.ndarray) -> np.ndarray:
-        """Return which values (n_rows,) are there and are no numbers."""
+        """Return which values (n_rows,) are present but cannot be read."""
         found = np.isnan(numbers[:, 0])
         found[found] = [word is not None for word in category_words(as_series(values)[found])]
         return found
 
     def warn(self, name: str, values: Any, numbers: np.ndarray) -> None:
-        """Warn where more values cannot be read than at the fit."""
+        """Warn if more values cannot be read than at the fit."""
         count, total, example = self.unread(values, numbers)
         if count > self.most_unread * total:
             warnings.warn(self.told(name, count, total, example), stacklevel=3)
 
     def told(self, name: str, count: int, total: int, example: object) -> str:
-        """Return how many values of a column cannot be read, in a sentence."""
+        """Return a sentence on how many values of a column cannot be read."""
         return (
             f"{count:,} of {total:,} values of {name} are strange to the model "
             f"({str(example)!r}; at the fit {self.seen}) and count as not known."
@@ -130,12 +130,12 @@ class NumberColumn(ColumnEncoder):
 
     @property
     def most_unread(self) -> float:
-        """A warning tells of more than twice the share of the fit."""
+        """Twice the share of values that could not be read at the fit."""
         return max(super().most_unread, 2 * self.odd)
 
     @property
     def seen(self) -> str:
-        """Return how the numbers were written."""
+        """Describe how the numbers were written."""
         form = NumberFormat() if self.form is None else self.form
         return f"numbers such as 1234{form.decimal}5 {form.unit}".rstrip()
 
@@ -143,11 +143,11 @@ class NumberColumn(ColumnEncoder):
         refuse("form", "is of numbers that are not written.", self.written or self.form is None)
 
     def names(self, column: str) -> list[str]:
-        """The one column by name."""
+        """Return the one column by name."""
         return [column]
 
     def present(self, values: Any) -> Any:
-        """The column without the numbers that stand for gaps, however they are written."""
+        """Return the column without the numbers that stand for gaps, however they are written."""
         if not self.gaps:
             return values
         numbers = as_kind(as_series(values), "number", self.form)
@@ -155,17 +155,17 @@ class NumberColumn(ColumnEncoder):
         return super().present(values).mask(are_gaps)
 
     def as_read(self, values: Any) -> Any:
-        """The numbers of the column."""
+        """Return the numbers of the column."""
         return as_kind(self.present(values), "number", self.form)
 
     def numbers(self, values: pd.Series) -> np.ndarray:
-        """The column (n_rows, 1), NaN where there is no number."""
+        """Return the column (n_rows, 1), NaN where there is no number."""
         return as_kind(values, "number", self.form).to_numpy(dtype=np.float64)[:, None]
 
 
 @dataclass(frozen=True)
 class Categories(ColumnEncoder):
-    """The codes of categories: their positions, NaN for gaps and -1 for what is not known.
+    """The codes of categories: their positions, NaN for gaps and -1 for unknown categories.
 
     Examples
     --------
@@ -180,15 +180,15 @@ class Categories(ColumnEncoder):
 
     @property
     def most_unread(self) -> float:
-        """A few new ones are no surprise."""
+        """A share that a few new categories do not exceed."""
         return 0.5
 
     def names(self, column: str) -> list[str]:
-        """The one column by name."""
+        """Return the one column by name."""
         return [column]
 
     def numbers(self, values: Any) -> np.ndarray:
-        """The codes (n_rows, 1) of text, None or blank where it is missing."""
+        """Return the codes (n_rows, 1) of text, NaN where it is None or blank."""
         words = words_of(values)
         if set(self.known) == set(_FLAGS.values()):
             words = [word and _FLAGS.get(word, word) for word in words]
@@ -202,7 +202,7 @@ class Categories(ColumnEncoder):
 
     @property
     def seen(self) -> str:
-        """Some of the categories."""
+        """Name some of the categories."""
         return ", ".join(map(repr, self.known[:3])) + ", ..." * (len(self.known) > 3)
 
 
@@ -227,10 +227,10 @@ class Text(ColumnEncoder):
         tuple[int, int], stored.ListOf(stored.Whole(1, _LONGEST_GRAM), "2", make=tuple)
     ]
     rarity: Annotated[np.ndarray, stored.Array("G", 0.0)]  # the inverse document frequencies
-    # Single precision; None: the first of the n-grams themselves.
+    # Single precision; None: the first n-grams themselves.
     directions: Annotated[np.ndarray | None, stored.Array("P G", -1e10, 1e10, kind="single")]
     n_columns: Annotated[int, stored.Whole(1, letter="P")]
-    # What the columns are divided by.
+    # The divisor of the columns.
     scale: Annotated[np.float32, stored.As(stored.Number(1e-30, 1e30), float, np.float32)]
 
     def _restored(self) -> None:
@@ -249,12 +249,12 @@ class Text(ColumnEncoder):
         return vectorizer
 
     def names(self, column: str) -> list[str]:
-        """The columns by name: ``title: 0``, ``title: 1``."""
+        """Return the columns by name: ``title: 0``, ``title: 1``."""
         digits = len(str(self.n_columns - 1))
         return [f"{column}: {place:0{digits}d}" for place in range(self.n_columns)]
 
     def numbers(self, values: pd.Series) -> np.ndarray:
-        """The columns (n_rows, n_columns) of text, None where it is missing."""
+        """Return the columns (n_rows, n_columns) of text, None where it is missing."""
         words = [word or "" for word in words_of(values)]
         counts = self._vectorizer.transform(words).astype(np.float32)
         if self.directions is None:
@@ -280,7 +280,7 @@ class Dates(ColumnEncoder):
     array([[2.026e+03, 2.000e+00]])
     """
 
-    # Of dates that are given as text.
+    # For dates that are given as text.
     format: Annotated[str | None, stored.Text(_LONGEST_FORMAT)]
     time_zone: Annotated[str | None, stored.Text()]
     unit: Annotated[str, stored.OneOf(*TIME_UNITS)]  # the finest part that is kept
@@ -317,16 +317,16 @@ class Dates(ColumnEncoder):
 
     @property
     def seen(self) -> str:
-        """Return how the dates were written."""
+        """Describe how the dates were written."""
         form = "%Y-%m-%d" if self.format in (None, ISO) else self.format
         return f"dates such as {datetime(2026, 1, 31, 14, 5).strftime(form)}"
 
     def names(self, column: str) -> list[str]:
-        """The columns by name: ``when: year``, ``when: days``."""
+        """Return the columns by name: ``when: year``, ``when: days``."""
         return [f"{column}: {'days' if part == SECONDS else part}" for part in self.parts]
 
     def numbers(self, values: pd.Series) -> np.ndarray:
-        """The columns (n_rows, n_columns) of dates or of text; NaN where there is no date."""
+        """Return the columns (n_rows, n_columns) of dates or text; NaN where there is none."""
         import pandas as pd
 
         zone, values = zone_of(self.time_zone), as_kind(values, "date")
@@ -335,7 +335,7 @@ class Dates(ColumnEncoder):
         if values.dt.tz is not None:
             values = values.dt.tz_convert(zone)
         elif zone is not None:
-            # A time without a zone is taken as one of Greenwich.
+            # A time without a zone is assumed to be Greenwich's.
             values = values.dt.tz_localize(UTC).dt.tz_convert(zone)
         with suppress(pd.errors.OutOfBoundsDatetime):  # such as 9999-12-31 in nanoseconds
             values = values.dt.as_unit(self.unit)
@@ -350,7 +350,7 @@ class Dates(ColumnEncoder):
             return made + 1.0 if part == "weekday" else made  # Monday is 1
         begin = datetime(1970, 1, 1, tzinfo=None if values.dt.tz is None else UTC)
         seconds = (values - begin).dt.total_seconds()
-        # Single precision, as when the column was learnt from.
+        # Single precision, as when the column was learnt.
         return seconds.to_numpy(dtype=np.float32).astype(np.float64) / SECONDS_OF_A_DAY
 
 
@@ -358,7 +358,7 @@ Encoder = NumberColumn | Categories | Text | Dates
 
 
 def zone_of(name: str | None) -> tzinfo | None:
-    """A time zone by its name, or by its distance from Greenwich as in UTC+02:00.
+    """Return a time zone by its name, or by its distance from Greenwich as in UTC+02:00.
 
     Examples
     --------
@@ -376,14 +376,14 @@ def zone_of(name: str | None) -> tzinfo | None:
         return timezone(-distance if offset[1] == "-" else distance)
     from zoneinfo import ZoneInfo, available_timezones
 
-    # A name is looked for in the system's folders, so it must be one of those in there.
+    # A name is looked up in the system's folders, so it must be one of those in there.
     if name not in available_timezones():
         raise ValueError(f"There is no time zone {name!r} on this machine.")
     return ZoneInfo(name)
 
 
 def dates_of(text: pd.Series, form: str | None) -> pd.Series:
-    """Text as moments, NaT where it is none; of a format, or of any if there is none."""
+    """Return text as moments, NaT where it is none; of a format, or of any if none is given."""
     import pandas as pd
 
     utc = form is None or form == ISO or "%z" in form
@@ -398,7 +398,7 @@ def _has_zone(text: pd.Series) -> bool:
 
 
 def zone_name(dtype: Any) -> str | None:
-    """The name of a type's time zone, as `zone_of` takes it."""
+    """Return the name of a type's time zone, as `zone_of` reads it."""
     zone = getattr(dtype, "tz", None)
     if zone is None:
         return None
@@ -411,5 +411,5 @@ def zone_name(dtype: Any) -> str | None:
 
 
 def unit_of(dtype: Any) -> str:
-    """The finest part of time that a type holds, one of `TIME_UNITS`."""
+    """Return the finest part of time that a type holds, one of `TIME_UNITS`."""
     return dtype.unit if hasattr(dtype, "unit") else np.datetime_data(dtype)[0]

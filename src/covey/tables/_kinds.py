@@ -1,7 +1,7 @@
 """The kind of each column of a table, and which columns are of no use.
 
-This is the one inference of kinds: commands, reports and models use it, for text from a CSV file
-(an Arrow array) as for a column of a data frame.
+This is the one place where kinds are inferred: commands, reports and models use it, for text from
+a CSV file (an Arrow array) as for a column of a data frame.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["number", "text", "date", "season", "nested", "empty"]
-# Those that a model can read.
+# The kinds that a model can read.
 KINDS = ("number", "text", "date", "season")
 
 # A column of text counts as numbers if at least this share of its values are numbers.
@@ -34,9 +34,9 @@ _ENOUGH_NUMBERS = 0.9
 _FEWEST_ROWS_OF_IDS = 12
 # With fewer rows, numbers may increase by chance.
 _FEWEST_ROWS_IN_ORDER = 30
-# Ids of so few values may be categories, such as those of eight hospitals.
+# Ids with few values may be categories, such as those of eight hospitals.
 _MOST_CODES = 20
-# Text of this many words a row has content, however different the rows are.
+# Text with this many words per row has content, however different the rows are.
 _WORDS_OF_PROSE = 4
 _ID_NAME = re.compile(
     r"(^|[\W_])(id|ids|key|uuid|guid|index|idx|nr|no|number|row|unnamed)([\W_]|$)", re.IGNORECASE
@@ -73,13 +73,13 @@ class Column:
     form: NumberFormat | None = None  # how numbers are written that are text, if not as 1234.5
 
     def as_health(self) -> dict[str, Any]:
-        """The column as a line of a report: ``column``, ``kind``, ``missing`` and ``note``."""
+        """Return a line of a report: ``column``, ``kind``, ``missing`` and ``note``."""
         note = f"left out: {self.drop}" if self.drop else self.note
         return {"column": self.name, "kind": self.kind, "missing": self.missing, "note": note}
 
 
 def as_frame(X: Any) -> pd.DataFrame:
-    """A pandas frame with names as text; arrays get the names x0, x1, ..."""
+    """Return a pandas frame with names as text; arrays get the names x0, x1, ..."""
     import pandas as pd
 
     if hasattr(X, "to_pandas"):
@@ -109,14 +109,14 @@ def as_frame(X: Any) -> pd.DataFrame:
 
 
 def listed(names: Collection[str]) -> str:
-    """Columns in a sentence: ``column 'a'`` or ``columns 'a', 'b' and 3 more``."""
+    """Write columns in a sentence: ``column 'a'`` or ``columns 'a', 'b' and 3 more``."""
     shown = ", ".join(repr(name) for name in list(names)[:5])
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return f"{'columns' if len(names) > 1 else 'column'} {shown}{more}"
 
 
 def not_numbers(count: int, total: int, name: str, examples: Sequence[object]) -> str:
-    """A remark on values of a column of numbers that are no numbers."""
+    """Return a remark on values in a column of numbers that cannot be read as numbers."""
     shown = ", ".join(repr(example) for example in examples[:2])
     more = ", ..." if len(examples) > 2 else ""
     what = "is not a number" if count == 1 else "are not numbers"
@@ -139,7 +139,7 @@ def look(table: Any, keep: Collection[str] = (), text: Collection[str] = ()) -> 
     ----------
     table : data frame or array of shape (n_rows, n_columns)
     keep : collection of str, default=()
-        Columns that are used whatever they look like.
+        Columns that are used in any case.
     text : collection of str, default=()
         Columns that are text, though they may be read as numbers.
 
@@ -181,22 +181,22 @@ def _described(name: str, values: pd.Series, keep: bool, as_text: bool) -> Colum
 
 @dataclass(frozen=True)
 class Found:
-    """What a column is, by its values."""
+    """The kind of a column, as its values show it."""
 
     kind: Kind
     form: NumberFormat | None = None  # of numbers that are written
-    n_strange: int = 0  # values of a column of numbers that are no numbers
+    n_strange: int = 0  # values of a column of numbers that cannot be read as numbers
     examples: tuple[str, ...] = ()  # the first few of them, each once
     marks: frozenset[str] = frozenset()  # decimal marks that some number must have meant
     ambiguous: bool = False  # whether the numbers may be read in two ways
 
     def remark(self, name: str, total: int) -> str:
-        """A remark on values that are no numbers, if there are any."""
+        """Return a remark on values that cannot be read as numbers, if there are any."""
         return not_numbers(self.n_strange, total, name, self.examples) if self.n_strange else ""
 
 
 def kind_of(values: pd.Series) -> Found:
-    """The kind of a column of a data frame."""
+    """Return the kind of a column of a data frame."""
     from pandas.api import types
 
     values = _without_arrow(values)
@@ -210,7 +210,7 @@ def kind_of(values: pd.Series) -> Found:
         return Found("date")
     if types.is_numeric_dtype(dtype) or types.is_timedelta64_dtype(dtype):
         whole = types.is_integer_dtype(dtype) and len(present)
-        # Longer whole numbers may be codes, of which a float drops digits: looked at as text.
+        # Longer whole numbers may be codes, of which a float drops digits: they are read as text.
         if not whole or present.abs().max() <= _LARGEST_EXACT:
             return _in_range(present) if types.is_float_dtype(dtype) else Found("number")
     if not len(present):
@@ -225,7 +225,7 @@ def kind_of(values: pd.Series) -> Found:
 
 
 def _in_range(values: pd.Series) -> Found:
-    """A column of floats; those too large to compute with are counted."""
+    """Describe a column of floats; those too large to compute with are counted."""
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     large = np.isfinite(numbers) & (np.abs(numbers) > LARGEST)
     if not large.any():
@@ -234,10 +234,10 @@ def _in_range(values: pd.Series) -> Found:
 
 
 def kind_of_text(text: pa.Array | pa.ChunkedArray, decimal: str | None = None) -> Found:
-    """The kind of a column of text without gaps.
+    """Return the kind of a column of text without gaps.
 
-    ``decimal`` is the decimal mark of other columns, which decides where this one may be read in
-    two ways.
+    ``decimal`` is the decimal mark of other columns, which decides if this one may be read in two
+    ways.
     """
     from pyarrow import compute
 
@@ -267,10 +267,10 @@ def too_large_of(numbers: Any) -> Any:
 
 
 def as_kind(values: pd.Series, kind: str, form: NumberFormat | None = None) -> pd.Series:
-    """A column in the form of its kind: floats, text with None for gaps, or dates.
+    """Return a column in the form of its kind: floats, text with None for gaps, or dates.
 
-    Numbers that are infinite, or too large to compute with, are gaps. ``form`` is how numbers
-    that are text are written.
+    Numbers that are infinite, or too large to compute with, are gaps. ``form`` is how numbers that
+    are text are written.
     """
     import pandas as pd
     from pandas.api import types
@@ -293,14 +293,14 @@ def as_kind(values: pd.Series, kind: str, form: NumberFormat | None = None) -> p
     missing = values.isna().to_numpy()
     mixed = values.dtype == object and types.infer_dtype(values, skipna=True) != "string"
     if types.is_float_dtype(values.dtype) or mixed:
-        # A gap makes floats of whole numbers; 1.0 is the category 1 all the same.
+        # A gap makes floats of whole numbers; 1.0 is still the category 1.
         values = values.map(without_point)
     text = values.astype(str).to_numpy(dtype=object)
     return pd.Series(np.where(missing, None, text), index=values.index, name=values.name)
 
 
 def _without_arrow(values: pd.Series) -> pd.Series:
-    """Dates and durations in pandas' own types, which have a unit and a zone."""
+    """Return dates and durations in pandas' own types, which have a unit and a zone."""
     if getattr(values.dtype, "kind", "") not in "mM" or not hasattr(values.dtype, "pyarrow_dtype"):
         return values
     import pandas as pd
@@ -316,7 +316,7 @@ def is_too_large(numbers: np.ndarray) -> np.ndarray:
 
 
 def _read(values: pd.Series, form: NumberFormat | None) -> pd.Series:
-    """Text as numbers, NaN where it is none."""
+    """Return text as numbers, NaN where it is none."""
     import pandas as pd
 
     numbers = pd.to_numeric(values, errors="coerce")
@@ -331,16 +331,16 @@ def _read(values: pd.Series, form: NumberFormat | None) -> pd.Series:
 
 
 def without_point(value: Any) -> Any:
-    """A whole number without the point that floats have; anything else as it is."""
+    """Return a whole number without the point that floats have; anything else as it is."""
     whole = isinstance(value, float | np.floating) and np.isfinite(value) and value == int(value)
     return int(value) if whole else value
 
 
 def id_of(name: str, values: Any, kind: str) -> tuple[str, str]:
-    """Return why a column only distinguishes rows, if it does, and a remark where it may.
+    """Return why a column only distinguishes rows, if it does, and a remark if it may.
 
-    No new row will have one of its values, or what it has of them means nothing. Ranks and years
-    count rows too, and names of people and things are words like others: these are of use.
+    No new row will have one of its values, or the values carry no meaning. Ranks and years count
+    rows, too, and names of people and things are words like others: these are of use.
     """
     n_rows = len(values)
     if n_rows < _FEWEST_ROWS_OF_IDS or kind == "date":
@@ -360,7 +360,8 @@ def id_of(name: str, values: Any, kind: str) -> tuple[str, str]:
     n_values = len(np.unique(known))
     informs = bool(_RANK_NAME.search(name))
     if n_values == n_rows and not informs:
-        # A count of rows, whatever its name; other numbers may be measurements that all differ.
+        # This is a count of rows, whatever its name; other numbers may be measurements that all
+        # differ.
         counted = numbers.max() - numbers.min() + 1 < 1.5 * n_rows
         if counted or named:
             return "it names the rows (every value is different)", ""
@@ -375,7 +376,7 @@ def id_of(name: str, values: Any, kind: str) -> tuple[str, str]:
 
 
 def _repeats(name: str, n_values: int, n_rows: int) -> bool:
-    """Return whether a column of whole numbers or codes is one of ids that repeat, by its name."""
+    """Return whether whole numbers or codes are ids that repeat, by the column's name."""
     named = _SURE_ID_NAME.search(name) or _ID_TAIL.search(name)
     return bool(named) and n_values > max(_MOST_CODES, n_rows // 50)
 
@@ -388,7 +389,7 @@ def _repeated(name: str) -> str:
 
 
 def _look_like_codes(words: pd.Series) -> bool:
-    """Return whether text is made of numbers and keys rather than of words: P0017, 3f2a, QXZR."""
+    """Return whether text is made of numbers and keys, not of words: P0017, 3f2a, QXZR."""
     if not len(words):
         return False
     with_digit = words.str.contains(r"\d").mean()

@@ -1,4 +1,4 @@
-"""The columns that a fitted model reads of a table, and a table as it takes one."""
+"""The columns of a table that a fitted model reads, and a table in the form that it accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def encoders_of(model: Any) -> dict[str, Encoder | None]:
-    """What reads each column of a table, for a fitted model; None of one that is left out."""
+    """Return the encoder of each column of a table; None for a column that is left out."""
     names = feature_names(model)
     reading = getattr(getattr(model, "preparation_", None), "reading", None)
     encoders = (NumberColumn(),) * len(names) if reading is None else reading.encoders
@@ -23,13 +23,13 @@ def encoders_of(model: Any) -> dict[str, Encoder | None]:
 
 
 def kinds_of(model: Any) -> dict[str, str]:
-    """The kinds of the columns of a fitted model: "number", "text" or "date"."""
+    """Return the kinds of the columns of a fitted model: "number", "text" or "date"."""
     kinds = {NumberColumn: "number", Dates: "date"}
     return {name: kinds.get(type(one), "text") for name, one in encoders_of(model).items()}
 
 
 def formats_of(model: Any) -> dict[str, NumberFormat]:
-    """How the columns of numbers are written that a model was fitted on, if not as 1234.5."""
+    """Return the formats of a model's columns of numbers that are not written as 1234.5."""
     return {
         name: encoder.form
         for name, encoder in encoders_of(model).items()
@@ -38,14 +38,14 @@ def formats_of(model: Any) -> dict[str, NumberFormat]:
 
 
 def table_for(model: Any, X: Any) -> pd.DataFrame:
-    """The columns that a fitted model needs, of a table with any others in any order.
+    """Return the columns that a fitted model needs, from a table with any others in any order.
 
-    What is no number in a column of numbers, or too large to compute with, is a gap.
+    Values in a column of numbers that cannot be read, or are too large to compute with, are gaps.
     """
     table, encoders = as_frame(X), encoders_of(model)
     if hasattr(model, "feature_names_in_") or table.shape[1] != len(encoders):
         return as_read(table, encoders)
-    # What has no names is known by its place.
+    # Columns without names are known by their positions.
     table = as_read(table.set_axis(list(encoders), axis=1), encoders)
     return table.set_axis(range(len(encoders)), axis=1)
 
@@ -58,13 +58,13 @@ def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
 
 
 def as_read(table: pd.DataFrame, encoders: Mapping[str, Encoder | None]) -> pd.DataFrame:
-    """These columns of a table, those of numbers as floats; other values in there are gaps."""
+    """Return these columns, with floats for numbers; unreadable numbers are gaps."""
     check_has(table, encoders)
     table, made = table[list(encoders)], {}
     for name, encoder in encoders.items():
         values = table[name]
         found = values if encoder is None else encoder.as_read(values)
-        if found is not values:  # most are floats already, of which there may be thousands
+        if found is not values:  # most of perhaps thousands of columns are floats already
             made[name] = found
             # Infinities are gaps wherever they are.
             if isinstance(encoder, NumberColumn) and values.dtype.kind not in "iuf":

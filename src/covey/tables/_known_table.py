@@ -1,4 +1,4 @@
-"""What a model remembers of the table that it was fitted to, by which it reads new rows."""
+"""The facts about its training table that a model remembers, by which it reads new rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from covey.tables._table_reader import TableReader
 
 
 class FittedModel(BaseEstimator):
-    """Stands for a model where scikit-learn checks rows and asks for an estimator."""
+    """A replacement for a model where scikit-learn checks rows and asks for an estimator."""
 
     def __init__(self, table: KnownTable) -> None:
         self.n_features_in_ = table.n_features_in_
@@ -36,15 +36,15 @@ class FittedModel(BaseEstimator):
 class KnownTable:
     """The F columns of a user's table, and D columns of numbers that are made of them.
 
-    Number and names of the columns are called as scikit-learn's estimators call them.
+    The number and the names of the columns are called as in scikit-learn's estimators.
     """
 
     n_features_in_: Annotated[int, Whole(1, 1 << 31, letter="F")]
     feature_names_in_: Annotated[np.ndarray | None, Texts("F", different=True, make=names_array)]
-    # What becomes of gaps and categories; None where the training rows had none.
+    # How gaps and categories become numbers; None if the training rows had none.
     preparation: Annotated[Preparation | None, Record(Preparation, "F D")]
     seen: Annotated[SeenColumns | None, Record(SeenColumns)]
-    # What takes the place of gaps in new rows if there is no preparation.
+    # The values for gaps in new rows if there is no preparation.
     filling: Annotated[np.ndarray, Array("D")]
 
     def _restored(self) -> None:
@@ -61,7 +61,7 @@ class KnownTable:
 
     @property
     def given_columns(self) -> list[str] | None:
-        """Those names, if the user's columns have names."""
+        """These names, if the user's columns have names."""
         return None if self.feature_names_in_ is None else self.columns
 
     @property
@@ -94,7 +94,7 @@ class KnownTable:
             and len(X) > 0
             and X.shape[1] == self.n_features_in_
         ):
-            return X  # nothing is left to check, which makes many predictions of few rows fast
+            return X  # nothing must be checked, which makes many predictions of few rows fast
         estimator = FittedModel(self) if estimator is None else estimator
         if self.preparation is not None:
             return self.preparation.transform(checked_codes(estimator, X, self.preparation))
@@ -121,7 +121,7 @@ class KnownTable:
 
 
 def filled(X: Any, fill: np.ndarray) -> Any:
-    """Rows without gaps: each has the number (D,) of its column."""
+    """Return rows without gaps: each has the number (D,) of its column."""
     if not hasattr(X, "tocsr"):
         return np.where(np.isnan(X), fill, X)
     X = X.copy()

@@ -30,25 +30,25 @@ _GRAM_LENGTHS = (3, 4)
 _MOST_GRAMS = 10_000
 _LEAST_SINGULAR = 1e-3
 _N_DIRECTIONS = 10
-# Columns of more categories are encoded by their target.
+# Columns with more categories are encoded by their target.
 MOST_ONE_HOT = 20
-# Text of more different values in a row, or of so many words, is no list of categories.
+# Text with more different values per row, or with this many words, is not a list of categories.
 SHARE_OF_NAMES = 0.5
 _WORDS_OF_PROSE = 4
 _ZONE_OF_TEXT = r"(Z|[+-]\d\d:?\d\d)\s*$"
-# A part of a date comes again only in a longer time: months in years, weekdays in weeks.
+# A part of a date recurs only in a longer time: months in years, weekdays in weeks.
 _PARTS = ("year", "month", "day", "weekday", "hour")
 _DAYS_UNTIL_AGAIN = {"month": 400.0, "weekday": 14.0, "hour": 2.0}
-# So many different dates show how all are written.
+# This many different dates show how all are written.
 _MOST_DATES = 500
 
 
 def learn_encoder(values: Any, kind: str, *, has_target: bool = True) -> Encoder | None:
-    """What reads a column of categories, text or dates; None if it has no value, or one only.
+    """Return an encoder of a column of categories, text or dates; None for fewer than two values.
 
-    Text that hardly repeats itself, and prose, is read by its n-grams; other text are categories.
-    So are dates that cannot be read. Of many categories the target makes numbers; without one,
-    their n-grams do.
+    Text that hardly repeats itself, and prose, are read by their n-grams; other text and dates
+    that cannot be read are categories. Many categories become numbers by the target; without a
+    target, by their n-grams.
     """
     if kind in ("date", "season"):
         dates = learn_dates(as_kind(values, "date"), seasons=kind == "season")
@@ -64,14 +64,14 @@ def learn_encoder(values: Any, kind: str, *, has_target: bool = True) -> Encoder
 
 
 def _is_free(words: list[str]) -> bool:
-    """Return whether text names things, each another one, or tells of them."""
+    """Return whether text names things, each a different one, or describes them."""
     if len(set(words)) > SHARE_OF_NAMES * len(words):
         return True
     return sum(len(word.split()) for word in words) >= _WORDS_OF_PROSE * len(words)
 
 
 def learn_text(values: Sequence[str | None]) -> Text | None:
-    """The leading directions of a column's n-grams; the variances of all add up to one."""
+    """Learn the leading directions of a column's n-grams; the variances of all add up to one."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -82,7 +82,7 @@ def learn_text(values: Sequence[str | None]) -> Text | None:
     try:
         weights = vectorizer.fit_transform(words).astype(np.float32)
     except ValueError:
-        return None  # there is no n-gram: signs and letters that stand alone
+        return None  # there is no n-gram: only signs and single letters
     directions, n_columns = None, min(_N_DIRECTIONS, weights.shape[1])
     if min(weights.shape) > _N_DIRECTIONS:
         svd = TruncatedSVD(n_components=_N_DIRECTIONS, random_state=0)
@@ -107,7 +107,7 @@ def learn_text(values: Sequence[str | None]) -> Text | None:
 def learn_dates(values: pd.Series, *, seasons: bool = False) -> Dates | None:
     """Return how dates are written, and which of their parts differ; None if they cannot be read.
 
-    ``seasons`` takes the parts that come again in later years, weeks or days, and no others.
+    ``seasons`` takes only the parts that recur in later years, weeks or days.
 
     Examples
     --------
@@ -144,10 +144,10 @@ def learn_dates(values: pd.Series, *, seasons: bool = False) -> Dates | None:
 
 
 def date_format(text: pd.Series) -> str | None:
-    """The one format that all dates of a column are written in; None if there is none.
+    """Return the one format in which all dates of a column are written; None if there is none.
 
-    Where a day may be a month as well in all rows, the month is taken to come first, unless there
-    are points between them.
+    If a day may be a month as well in all rows, the month is assumed to come first, unless points
+    separate them.
     """
     import pandas as pd
     from pandas.tseries.api import guess_datetime_format
@@ -177,7 +177,7 @@ def _reads(words: Any, form: str) -> bool:
 
 
 def _zone_of_text(text: pd.Series) -> str:
-    """The zone of dates that all have the same distance from Greenwich; otherwise Greenwich."""
+    """Return the zone of dates if all have the same distance from Greenwich, else Greenwich."""
     zones = text.dropna().astype(str).str.extract(_ZONE_OF_TEXT)[0].unique()
     if len(zones) != 1 or not isinstance(zones[0], str) or zones[0] == "Z":
         return "UTC"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from covey._state import Flag, OneOf, Text
 
-# So many values of a column of plain numbers are asked for their decimal mark.
+# How many values of a column of plain numbers are searched for their decimal mark.
 _SAMPLE = 2_000
 _PLAIN = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 _LEADING_ZERO = r"^[+-]?0\d"
@@ -16,7 +16,7 @@ _MONEY = (
     r"[A-Z]{0,2}\p{Sc}|USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|MXN|ZAR|KRW|"
     r"Rs\.?|[kK]r\.?|Fr\.?|R\$"
 )
-# Letters and signs, and what stands between them in mg/dl, km/h and m²; no digits.
+# Letters and signs, and the signs between them in mg/dl, km/h and m²; no digits.
 _UNIT = r"[\p{L}\p{S}%‰][\p{L}\p{S}%‰/²³. ]*"
 _LONGEST_UNIT = 12
 _WRITTEN = (
@@ -24,14 +24,14 @@ _WRITTEN = (
     r"(?P<digits>\d[\d.,' ]*|[.,]\d+)(?P<power>[eE][+-]?\d+)?"
     rf"\s*(?P<after>{_UNIT})?(?P<close>\))?$"
 )
-# Thousands may be set apart in either reading by spaces or apostrophes; in India by pairs, too.
+# Thousands may be separated in either reading by spaces or apostrophes; in India by pairs, too.
 _SPACED = r"[1-9]\d{0,2}(?: \d{3})+|[1-9]\d{0,2}(?:'\d{3})+"
 _READINGS = {
     ".": rf"^(?:(?:\d+|{_SPACED}|[1-9]\d{{0,2}}(?:,\d{{2,3}})*,\d{{3}})(?:\.\d*)?|\.\d+)$",
     ",": rf"^(?:(?:\d+|{_SPACED}|[1-9]\d{{0,2}}(?:\.\d{{3}})+)(?:,\d*)?|,\d+)$",
 }
 _OTHER = {".": ",", ",": "."}
-# A point that may set thousands apart, and one that cannot.
+# A point that may separate thousands, and one that cannot.
 _MAYBE_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+\s*$"
 _POINTED = r"^\s*[+-]?\d*\.\d+\s*$"
 # Money and shares: they need not be the same in all rows for a column to be one of numbers.
@@ -40,17 +40,17 @@ _SIGN_OF_AMOUNTS = rf"^(?:{_MONEY}|%|‰)$"
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How a column writes its numbers, where that is not just 1234.5.
+    """The way in which a column writes its numbers, if not just as 1234.5.
 
     Parameters
     ----------
     decimal : {".", ","}, default="."
-        What stands before decimals. The other one may set thousands apart.
+        The sign before decimals. The other one may separate thousands.
     grouped : bool, default=False
-        Whether thousands are set apart; if not, 3.125 is a number a bit above three even where
-        the decimal mark is a comma.
+        Whether thousands are separated; if not, 3.125 is a little above three even if the decimal
+        mark is a comma.
     unit : str, default=""
-        What stands before or after a number: "$", "%" or "kg". A number may be without it.
+        The sign or word before or after a number: "$", "%" or "kg". A number may lack it.
     """
 
     decimal: Annotated[str, OneOf(".", ",")] = "."
@@ -58,7 +58,7 @@ class NumberFormat:
     unit: Annotated[str, Text(20)] = ""
 
     def numbers(self, text: Any) -> Any:
-        """Text (an Arrow array) as floats, null where it is no number in this format."""
+        """Return text (an Arrow array) as floats, null where it is no number in this format."""
         parts = _parts(text)
         return as_numbers(text) if parts is None else self._numbers(text, parts)
 
@@ -75,16 +75,16 @@ class NumberFormat:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a column of text is when it is read as numbers."""
+    """The result of reading a column of text as numbers."""
 
     numbers: Any  # an Arrow array of floats, null where the text is no number
-    form: NumberFormat | None  # None: as Python and all computers write them
+    form: NumberFormat | None  # None: the format of Python and all computers
     marks: frozenset[str] = frozenset()  # decimal marks that some value must have meant
-    ambiguous: bool = False  # whether 1,234 may be a bit more than one, or a thousand
+    ambiguous: bool = False  # whether 1,234 may be a little more than one, or a thousand
 
 
 def as_numbers(text: Any) -> Any:
-    """Text as floats, null where it is no number as all computers write them."""
+    """Return text as floats, null where it is no number as all computers write them."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -97,10 +97,10 @@ def as_numbers(text: Any) -> Any:
 
 
 def read_numbers(text: Any, decimal: str | None = None) -> Reading:
-    """A column of text (an Arrow array without gaps) as numbers, in the format that fits it best.
+    """Read a column of text (an Arrow array without gaps) as numbers, in the best-fitting format.
 
-    ``decimal`` is the decimal mark of other columns of the file; it decides where this column
-    shows none, and by default 1,234 is a thousand.
+    ``decimal`` is the decimal mark of other columns of the file; it decides if this column shows
+    none, and by default 1,234 is a thousand.
     """
     from pyarrow import compute
 
@@ -108,7 +108,7 @@ def read_numbers(text: Any, decimal: str | None = None) -> Reading:
     n_plain = len(text) - plain.null_count
     marks, odd = frozenset[str](), n_plain < len(text)
     if decimal != ".":
-        # A look at some of many: it only tells what other columns may mean.
+        # A look at some of many: it only shows what other columns may mean.
         some = text[:_SAMPLE]
         pointed = compute.match_substring_regex(some, _POINTED)
         thousands = compute.match_substring_regex(some, _MAYBE_THOUSANDS)
@@ -144,12 +144,15 @@ def are_codes(text: Any) -> bool:
     if _any(compute.match_substring_regex(text, _LEADING_ZERO)):
         return True
     long = text.filter(compute.match_substring_regex(text, _LONG)).unique().to_pylist()
-    # Names that differ only in digits that a float does not hold would be taken for the same.
+    # Names that differ only in digits that a float does not hold would become equal.
     return any(int(float(value)) != int(value) for value in long)
 
 
 def _parts(text: Any) -> dict[str, Any] | None:
-    """Sign, digits, power and unit of each text, null where it is no number; None if all are."""
+    """Return sign, digits, power and unit of each text, null where it is no number.
+
+    None if no text is a number.
+    """
     import pyarrow as pa
     from pyarrow import compute
 
@@ -187,7 +190,7 @@ def _parts(text: Any) -> dict[str, Any] | None:
 
 
 def _unit(parts: dict[str, Any]) -> str | None:
-    """What stands beside the numbers of a column, "" if nothing; None if there are several."""
+    """Return the unit of the numbers of a column, "" for none; None if there are several."""
     from pyarrow import compute
 
     counts = {
@@ -202,14 +205,14 @@ def _unit(parts: dict[str, Any]) -> str | None:
     amounts = _any(compute.match_substring_regex(_like([unit], parts["unit"]), _SIGN_OF_AMOUNTS))
     if amounts:
         return unit
-    # A few letters among numbers are odd ones; several kinds of them are codes, as in 12A, 12B.
+    # A few letters among numbers are exceptions; several kinds of them are codes, as in 12A, 12B.
     if sum(counts.values()) < n_numbers / 2:
         return ""
     return unit if len(counts) == 1 else None
 
 
 def _value(parts: dict[str, Any], decimal: str) -> Any:
-    """The numbers that the digits are where this is the decimal mark; null if they are none."""
+    """Return the numbers that the digits mean with this decimal mark; null if they mean none."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -1,15 +1,15 @@
-"""How columns with gaps and columns of categories become numbers, in front of a fit.
+"""Preparation of columns with gaps and columns of categories as numbers, in front of a fit.
 
-A gap is filled with the median of its column, and where a training row had one, a further column
-marks them. Of a few categories each has a column of zeros and ones; of many, their target's means
-are the columns. What is made of a column stays one feature.
+A gap is filled with the median of its column, and if a training row had one, a further column
+marks gaps. A few categories have a column of zeros and ones each; many are encoded by the means of
+their target. All columns that are made of one column stay one feature.
 
 Means of the target are out of fold. Medians and lists of categories are learnt once, on all
-training rows, and not anew in each fold of a search: they know nothing of the target, and a row
-has an n-th part in a median. ``python -m benchmarks.categories.folds`` compares the two ways on
-tables of which a fifth of all numbers were taken out: out-of-fold log-loss differs by less than
-.0001 on crx and german, and on automobile (156 rows, 5 classes) it is .002 of 1.06 *higher* with
-medians of all rows, so folds do not flatter what they compare.
+training rows, and not again in each fold of a search: they know nothing of the target, and each
+row contributes only an n-th part to a median. ``python -m benchmarks.categories.folds`` compares
+the two ways on tables from which a fifth of all numbers were removed: out-of-fold log-loss differs
+by less than .0001 on crx and german, and on automobile (156 rows, 5 classes) it is .002 of 1.06
+*higher* with medians of all rows, so that folds do not flatter what they compare.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from covey.tables._learning import MOST_ONE_HOT
 from covey.tables._table_reader import TableReader
 from covey.tables._target_means import TargetMeans
 
-# Categories that tests see, where the target encodes them: at most so many, each of so many rows.
+# How many categories tests see if the target encodes them, and the least rows of each.
 _MOST_TESTED, _FEWEST_TESTED = 50, 5
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """Makes numbers without gaps of rows as they are read, whose categories are codes.
+    """A preparation of rows, whose categories are codes, as numbers without gaps.
 
-    What is read of a feature (see `TableReader`) is one column or several; without a reading the
-    rows (n, D) are arrays of numbers. A column of categories is a table with a row for each of
-    them, then one for gaps, then one for categories that nobody has seen. What comes out are the
-    columns of numbers, the marks of their gaps, and the columns of categories.
+    A feature (see `TableReader`) is read as one column or several; without a reading the rows (n,
+    D) are arrays of numbers. A column of categories is a table with a row for each category, then
+    one for gaps, then one for categories that were never seen. The results are the columns of
+    numbers, the marks of their gaps, and the columns of categories.
     """
 
     n_features: int
     reading: TableReader | None
     numbers: np.ndarray  # (M,), the positions of columns of numbers
-    fill: np.ndarray  # (M,), what takes the place of gaps
-    marked: np.ndarray  # (G,), the positions, of these, whose gaps are marked
-    tables: dict[int, np.ndarray]  # what each is encoded as, (n_categories + 2, width)
+    fill: np.ndarray  # (M,), the values for gaps
+    marked: np.ndarray  # (G,), the positions, among these, of columns whose gaps are marked
+    tables: dict[int, np.ndarray]  # the encodings of each, (n_categories + 2, width)
     levels: dict[int, np.ndarray]  # the category of each one-hot column; none: by its target
-    labels: tuple[str, ...] = ()  # what the columns of a target's means are about
+    labels: tuple[str, ...] = ()  # the subjects of columns of a target's means
 
     @property
     def words(self) -> dict[int, tuple[str, ...]]:
@@ -72,7 +72,7 @@ class Preparation:
 
     @property
     def n_columns(self) -> int:
-        """Return how many columns come out."""
+        """The number of columns that result."""
         return len(self.column_of)
 
     @property
@@ -89,21 +89,21 @@ class Preparation:
         return found
 
     def shares(self) -> Any:
-        """1 where a column is made of a feature, (n_columns, D); sparse, for there may be many."""
+        """Return sparse ones (n_columns, D) for each column and the feature it is made of."""
         of = self.column_of
         return sparse.csc_array(
             (np.ones(len(of)), (np.arange(len(of)), of)), shape=(len(of), self.n_features)
         )
 
     def first_of_each(self, usable: np.ndarray) -> np.ndarray:
-        """The first usable column (n_columns,) of each feature, so that a feature counts once."""
+        """Return each feature's first usable column (n_columns,), so that it counts once."""
         found = np.zeros(self.n_columns, dtype=bool)
         places = np.flatnonzero(usable)
         found[places[np.unique(self.column_of[places], return_index=True)[1]]] = True
         return found
 
     def names(self, features: Any) -> list[str]:
-        """The columns' names, in terms of the features'."""
+        """Return the columns' names, in terms of the features'."""
         read = features if self.reading is None else self.reading.names(features)
         names = [str(read[of]) for of in self.numbers]
         names += [f"{features[self.feature_of[of]]} is missing" for of in self.marked]
@@ -124,7 +124,7 @@ class Preparation:
         return names
 
     def transform(self, X: Any) -> Any:
-        """The columns (n, n_columns) of rows (n, D), dense or sparse."""
+        """Return the columns (n, n_columns) of rows (n, D), dense or sparse."""
         if hasattr(X, "tocsr"):
             return self._of_sparse(X)
         made = [X[:, self.numbers]]
@@ -157,10 +157,10 @@ class Preparation:
 def frequent_categories(
     preparation: Preparation, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what tests may see of rows (n, D): no column that is made of the target.
+    """Return the columns of rows (n, D) that tests may see: none that is made of the target.
 
-    The columns (P,), of those of the preparation, that know nothing of it; and, for features whose
-    columns do, zeros and ones of their frequent categories (n, E), with the feature of each (E,).
+    They are the preparation's columns (P,) that know nothing of the target; and, for other
+    features, zeros and ones of their frequent categories (n, E), with the feature of each (E,).
     """
     by_target = [of for of in preparation.tables if of not in preparation.levels]
     free = np.flatnonzero(~np.isin(preparation.read_of, by_target))
@@ -190,7 +190,7 @@ def nothing_varies(n_features: int, preparation: Preparation | None) -> str:
 
 
 def codes_of(column: np.ndarray, n_known: int) -> np.ndarray:
-    """Rows of a table of categories: a gap is the last but one, what nobody has seen the last."""
+    """Return rows of a table of categories: a gap is the last but one, an unknown one the last."""
     codes = np.where(np.isnan(column), n_known, column)
     return np.where(codes == UNSEEN, n_known + 1, codes).astype(np.intp)
 
@@ -208,10 +208,10 @@ def prepare(
     target: TargetMeans | None,
     known: Preparation | None = None,
 ) -> tuple[Preparation, Any]:
-    """Learn from rows that have a weight; the preparation, and the rows as numbers.
+    """Learn from rows that have a weight; return the preparation, and the rows as numbers.
 
-    The encoding of a row by the target is made of other rows alone. With ``known``, a
-    preparation of an earlier fit, only that is made anew.
+    The encoding of a row by the target uses other rows alone. With ``known``, a preparation of an
+    earlier fit, only that encoding is computed again.
     """
     if known is None:
         words = {} if reading is None else reading.words
@@ -241,10 +241,10 @@ def prepare(
 
 
 def _filling(X: Any, numbers: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Medians (M,) of columns of numbers without their gaps, and which columns have some."""
+    """Return medians (M,) of columns of numbers without their gaps, and which have gaps."""
     used = weight > 0
     if hasattr(X, "tocsr"):
-        # What a sparse matrix does not hold is zero, and so is what it does not know.
+        # Entries that a sparse matrix does not store are zero, and so is an unknown one.
         X = X.tocsr()[used]
         return np.zeros(len(numbers)), np.unique(X.indices[np.isnan(X.data)]).astype(np.intp)
     fill, marked = np.zeros(len(numbers)), []
@@ -258,9 +258,10 @@ def _filling(X: Any, numbers: np.ndarray, weight: np.ndarray) -> tuple[np.ndarra
 
 
 def _one_hot(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of zeros and ones of the commonest categories, and the category of each.
+    """Return columns of zeros and ones of the commonest categories, and the category of each.
 
-    Of two one column is enough. What does not occur is encoded as an average row.
+    For two categories one column is enough. A category that does not occur is encoded as an
+    average row.
     """
     levels = np.flatnonzero(counts)
     common = np.sort(np.argsort(-counts, kind="stable")[: min(len(levels), MOST_ONE_HOT)])

@@ -1,4 +1,4 @@
-"""Columns of names: whether their words help to predict, or only tell rows apart."""
+"""Columns of names: whether their words help to predict, or only distinguish rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from covey.tables._learning import SHARE_OF_NAMES
 from covey.tables._preparation import needs_target, prepare
 from covey.tables._table_reader import TableReader
 
-# Whether names help to predict is found on some rows.
+# This many rows show whether names help to predict.
 _MOST_ROWS, _FEWEST_ROWS, _N_FOLDS = 2_000, 60, 3
 _MOST_FEATURES_BESIDE = 400
-# Of a target with more different numbers, these are values.
+# A target with more different numbers has values.
 _MOST_CLASSES = 200
 # The share of the variance that text must explain beyond the other columns.
 _LEAST_GAIN = 0.001
@@ -32,9 +32,10 @@ def without_useless_names(
     numeric: bool = False,
     keep: Collection[int] = (),
 ) -> TableReader:
-    """The reading without columns of names that do not help a linear model on rows held out.
+    """Return the reading without columns of names that do not help a linear model.
 
-    All other columns are used by both models; the target's classes are numbers from 0 to 1 each.
+    They are tested on rows held out, beside all other columns; classes are numbers from 0 to 1
+    each.
     """
     y, n_rows = np.asarray(y), X.shape[0]
     names = [
@@ -54,7 +55,7 @@ def without_useless_names(
     fold = rng.integers(_N_FOLDS, size=len(rows))
     if groups is not None:
         fold = np.unique(check_groups(groups, n_rows)[rows], return_inverse=True)[1] % _N_FOLDS
-    # Of many categories only the target makes numbers.
+    # If there are many categories, only the target makes numbers of them.
     few = TableReader(
         tuple(None if needs_target(TableReader((one,))) else one for one in reading.encoders)
     )

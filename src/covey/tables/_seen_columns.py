@@ -1,7 +1,7 @@
-"""What a model remembers of the columns that it was fitted on: values that were seen, and rows.
+"""The values and rows that a model remembers of the columns that it was fitted on.
 
-Explanations compare a row with rows of the training, and a change of a column must lead to a value
-that has been seen, beside the others. All values are such as occurred: a typical number of
+Explanations compare a row with training rows, and a change of a column must lead to a value that
+has been seen together with the others. All values are ones that occurred: a typical number of
 children is not 1.5.
 """
 
@@ -21,15 +21,15 @@ from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn
 from covey.tables._kinds import as_kind, without_point
 from covey.tables._table_reader import TableReader
 
-# Rows, and numbers, that are looked at: enough for quantiles.
+# How many rows, and numbers, are looked at: enough for quantiles.
 _MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
-# Numbers that are sorted at once: a sparse table is never made dense as a whole.
+# How many numbers are sorted at once: a sparse table is never made dense as a whole.
 _NUMBERS_AT_ONCE = 1 << 18
 # The quantiles of numbers that are kept, and how many words of a column.
 SHARES = np.linspace(0.0, 1.0, 21)
 _MIDDLE = len(SHARES) // 2
 MOST_WORDS = 50
-# So many rows are kept, fewer of many columns, and none where even a few would be too much.
+# How many rows are kept: fewer of many columns, and none if even a few would be too many.
 MOST_KEPT, _FEWEST_KEPT, _MOST_CELLS = 100, 8, 1 << 15
 _MOST_COLUMNS_KEPT = 1 << 15
 
@@ -54,7 +54,7 @@ class SeenColumn:
         return 0 < len(self.values) < MOST_WORDS
 
     def raw(self, value: Any) -> Any:
-        """A value as a model takes it."""
+        """Return a value as a model takes it."""
         if self.kind == "number":
             return np.nan if value is None else value
         if self.kind != "time":
@@ -68,7 +68,8 @@ class SeenColumn:
 class SeenColumns:
     """All columns of a table that a model was fitted on, and some of its rows.
 
-    ``kept`` has a tuple for each column, its values in these rows; it is empty where none are.
+    ``kept`` has a tuple for each column, its values in these rows; it is empty if no rows are
+    kept.
     """
 
     columns: tuple[SeenColumn, ...]
@@ -84,7 +85,7 @@ class SeenColumns:
         return {column.name: shown_value(column.typical, column) for column in self.columns}
 
     def gaps(self) -> np.ndarray:
-        """Which numbers are missing in the rows that are remembered: each pattern once, (m, D)."""
+        """Return which numbers are missing in the remembered rows: each pattern once, (m, D)."""
         kept = self.kept or ((),) * len(self.columns)
         missing = [
             [one.kind == "number" and value != value for value in (one.typical, *values)]
@@ -93,7 +94,7 @@ class SeenColumns:
         return np.unique(np.array(missing, dtype=bool).T, axis=0)
 
     def rows_like(self, X: Any) -> Any:
-        """The rows that are kept, as a table of the form of X; without any the typical one."""
+        """Return the rows that are kept, as a table of the form of X; or else the typical one."""
         kept = self.kept or tuple((column.typical,) for column in self.columns)
         cells = [
             [column.raw(value) for value in values]
@@ -108,7 +109,7 @@ class SeenColumns:
         if not isinstance(X, pd.DataFrame):
             return type(X)(dict(zip(self.names, cells, strict=True)))
         called = {str(name): name for name in X.columns}
-        if not set(self.names) <= set(called):  # names that are no text are no names
+        if not set(self.names) <= set(called):  # names that are no text are ignored
             called = dict(zip(self.names, X.columns, strict=False))
         return pd.DataFrame(
             {
@@ -120,7 +121,7 @@ class SeenColumns:
 
 
 def kept_rows(n_rows: int, n_columns: int, weight: np.ndarray | None = None) -> np.ndarray:
-    """The rows that are kept of a table: evenly spaced, by their weight if that is known."""
+    """Return the rows to keep of a table: evenly spaced, by their weight if it is known."""
     if n_columns > _MOST_COLUMNS_KEPT:
         return np.zeros(0, dtype=np.intp)
     most = min(MOST_KEPT, max(_FEWEST_KEPT, _MOST_CELLS // max(1, n_columns)))
@@ -140,7 +141,7 @@ def seen_columns(
 ) -> SeenColumns:
     """Learn from a table: an array, a sparse matrix or a data frame, and how it is read.
 
-    Rows of weight 0 do not count. Of text that hardly repeats, nothing is typical but a gap.
+    Rows of weight 0 do not count. Text that hardly repeats has no typical value but a gap.
     """
     n_rows, n_columns = X.shape
     kept = kept_rows(n_rows, n_columns, weight)
@@ -181,7 +182,7 @@ def seen_columns(
 def _as_read(
     name: str, encoder: Encoder | None, sample: Any, few: Any
 ) -> tuple[SeenColumn, tuple[Any, ...]]:
-    """A column of a table by what reads it, and its values in the rows that are kept."""
+    """Return a column of a table as its encoder reads it, and its values in the kept rows."""
     if encoder is not None and encoder.gaps:
         sample, few = (encoder.present(as_series(values)) for values in (sample, few))
     if isinstance(encoder, NumberColumn):
@@ -199,7 +200,7 @@ def _as_read(
 
 
 def seen_means(names: Sequence[str], means: np.ndarray, scale: np.ndarray) -> SeenColumns:
-    """Columns of numbers of which no more is known than means and standard deviations."""
+    """Return columns of numbers of which only means and standard deviations are known."""
     return SeenColumns(
         tuple(
             SeenColumn(name, "number", float(mean), (), float(size))
@@ -221,7 +222,7 @@ def _of_series(name: str, values: Any) -> SeenColumn:
 
 
 def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
-    """Columns of numbers (n, D), NaN for gaps."""
+    """Return columns of numbers (n, D), NaN for gaps."""
     ordered = np.sort(np.where(np.isinf(columns), np.nan, columns), axis=0)
     counts = np.sum(~np.isnan(ordered), axis=0)
     places = np.ceil(SHARES[:, None] * counts).astype(np.intp) - 1
@@ -246,7 +247,7 @@ def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
 
 
 def _of_words(name: str, values: Any) -> SeenColumn:
-    """The commonest, of equals the first in alphabetical order."""
+    """Return the commonest words, of equals the first in alphabetical order."""
     counted = Counter(_plain(value) for value in values)
     ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0] is None, str(one[0])))
     words = tuple(word for word, _ in ordered[:MOST_WORDS])
@@ -254,7 +255,7 @@ def _of_words(name: str, values: Any) -> SeenColumn:
 
 
 def _of_dates(name: str, values: Any, form: str | None = None) -> SeenColumn:
-    """The one in the middle and other quantiles, written as they were given."""
+    """Return the median date and other quantiles, written as they were given."""
     import pandas as pd
 
     times = values
@@ -273,7 +274,7 @@ def _of_dates(name: str, values: Any, form: str | None = None) -> SeenColumn:
 
 
 def _plain_values(values: Any) -> tuple[Any, ...]:
-    """A column's values: floats with NaN for gaps, or text, times as text, with None."""
+    """Return a column's values: floats with NaN for gaps, or text, times as text, with None."""
     if hasattr(values, "to_pandas"):
         values = values.to_pandas()
     if getattr(values.dtype, "kind", "O") in "biuf":
@@ -282,7 +283,7 @@ def _plain_values(values: Any) -> tuple[Any, ...]:
 
 
 def _floats(values: Any) -> np.ndarray:
-    """Numbers of a column, NaN for gaps and infinities."""
+    """Return numbers of a column, NaN for gaps and infinities."""
     if hasattr(values, "to_pandas"):
         values = values.to_pandas()
     if hasattr(values, "to_numpy"):
@@ -292,7 +293,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _plain(value: Any) -> Any:
-    """A value of Python's own; None for gaps."""
+    """Return a value of Python's own types; None for gaps."""
     if isinstance(value, list | tuple | dict | set | np.ndarray):
         return str(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
@@ -302,7 +303,7 @@ def _plain(value: Any) -> Any:
 
 
 def as_column(values: Sequence[Any], dtype: Any) -> Any:
-    """A column of values, of a type if that holds them."""
+    """Return a column of values, of a type if that can hold them."""
     import pandas as pd
 
     if isinstance(dtype, pd.CategoricalDtype):
@@ -323,10 +324,10 @@ def as_column(values: Sequence[Any], dtype: Any) -> Any:
 
 
 def shown_value(value: Any, column: SeenColumn | None = None) -> Any:
-    """A value as people read it: whole numbers without a point, None for gaps."""
+    """Return a value as people read it: whole numbers without a point, None for gaps."""
     value = _plain(value)
     if column is not None and column.kind == "word" and isinstance(column.typical, str):
-        # Categories are text, also those that a table holds as flags or numbers.
+        # Categories are text, even if a table holds them as flags or numbers.
         return None if value is None else str(without_point(value))
     whole = column is None or column.whole
     if isinstance(value, float) and whole and value == round(value) and abs(value) < 2**53:

@@ -1,4 +1,4 @@
-"""A whole table as numbers, for models that take nothing else."""
+"""A whole table as numbers, for models that accept only numbers."""
 
 from __future__ import annotations
 
@@ -26,26 +26,25 @@ if TYPE_CHECKING:
 
 
 class TablePreparation(TransformerMixin, BaseEstimator):
-    """Makes numbers without gaps of a table, and remembers which column each is made of.
+    """A preparation of tables as numbers without gaps, which knows the origin of each column.
 
-    This is what a flock does with a table, for models that take numbers only. Numbers stay as they
+    It prepares a table as a flock does, for models that accept only numbers. Numbers stay as they
     are, and those that are written as "$41,000", "86.5 %" or "1.200,50 €" are read in the format
-    of their column. Of a few categories each has a column; many are encoded by their target, or
-    without y by their n-grams, as is text that hardly repeats itself. Of a date its parts are
-    numbers. Gaps, infinities, and numbers above 1e200 are filled with the median of the column,
-    and where there were some, a further column marks them. Columns of no use (constant, empty, or
+    of their column. A few categories have a column each; many are encoded by their target, or
+    without y by their n-grams, as is text that hardly repeats itself. A date becomes numbers for
+    its parts. Gaps, infinities, and numbers above 1e200 are filled with the median of the column,
+    and if there were some, a further column marks them. Columns of no use (constant, empty, or
     ids) are left out.
 
     Parameters
     ----------
     columns : mapping from column to kind, optional
-        The columns to use, each with its kind: "number", "text", "date" or "season", which is
-        of a date what comes again in later years (month, weekday, hour). By default `look`
-        decides.
+        The columns to use, each with its kind: "number", "text", "date" or "season", the parts of
+        a date that recur in later years (month, weekday, hour). By default `look` decides.
     gaps : mapping from columns to values, optional
         Values that stand for gaps, such as ``{"age": [96, 98]}``.
     random_state : int or None, default=None
-        For the folds by which categories are encoded.
+        Seeds the folds by which categories are encoded.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     n_features_in_ : int
     preparation_ : Preparation
     column_of_ : list of str
-        For each column that comes out the one that it was made of.
+        For each resulting column the one that it was made of.
 
     Examples
     --------
@@ -104,14 +103,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> pd.DataFrame:
-        """Learn from a table and give its numbers; those of a category are by other rows.
+        """Learn from a table and return its numbers; those of a category come from other rows.
 
         See `fit` and `transform`.
         """
         return self._named(self._fit(X, y), as_frame(X))
 
     def _fit(self, X: Any, y: Any) -> np.ndarray:
-        """Learn from a table; its numbers, without gaps."""
+        """Learn from a table; return its numbers, without gaps."""
         table = as_frame(X)
         if len(table) < 2:
             raise ValueError("The table has 1 sample; nothing can be learned from one row.")
@@ -140,7 +139,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 )
         self.feature_names_in_ = np.array(list(kinds), dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        # Columns of an array are known by their number only.
+        # Columns of an array are known only by their number.
         self._width = None if hasattr(X, "columns") else table.shape[1]
         check_has(table, kinds)
         table, weight = table[list(kinds)], np.ones(len(table))
@@ -163,7 +162,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return made
 
     def transform(self, X: Any) -> pd.DataFrame:
-        """The numbers of a table; its columns may be in any order, others are ignored.
+        """Return the numbers of a table; its columns may be in any order, others are ignored.
 
         Parameters
         ----------
@@ -196,12 +195,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
-        # A data frame of double precision, whatever comes in.
+        # The result has double precision, whatever the table has.
         tags.transformer_tags.preserves_dtype = []
         return tags
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of the columns that come out.
+        """Return the names of the resulting columns.
 
         Parameters
         ----------
@@ -228,11 +227,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     @property
     def column_of_(self) -> list[str]:
-        """For each column that comes out the one that it was made of."""
+        """The original column of each resulting column."""
         return self.feature_names_in_[self.preparation_.column_of].tolist()
 
     def groups(self) -> dict[str, list[str]]:
-        """For each column in use the names of what is made of it."""
+        """Return for each column in use the names of the columns that are made of it."""
         groups: dict[str, list[str]] = {}
         for column, name in zip(self.column_of_, self.get_feature_names_out(), strict=True):
             groups.setdefault(column, []).append(name)

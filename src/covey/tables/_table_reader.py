@@ -1,4 +1,4 @@
-"""How the columns of a user's table are read: as numbers, codes of categories, text or dates."""
+"""The reading of the columns of a user's table: as numbers, codes of categories, text or dates."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn, Tex
 from covey.tables._kinds import KINDS, as_kind, id_of, kind_of, listed
 from covey.tables._learning import learn_encoder
 
-# How the names of types are written whose values are numbers, in pandas, polars and Arrow.
+# How types of numbers are named in pandas, polars and Arrow.
 _OF_NUMBERS = re.compile(r"(u?int\d*|float\d*|double|complex\d*)(\[pyarrow\])?$|sparse\[")
 
 
 @dataclass(frozen=True)
 class TableReader:
-    """Reads the columns of a table, each by its encoder, but for those that are left out.
+    """A reader of the columns of a table, each by its encoder, except those that are left out.
 
     Categories are codes, and gaps are NaN.
 
@@ -72,7 +72,7 @@ class TableReader:
         return np.array(own, dtype=bool)[self.feature_of]
 
     def names(self, features: Any) -> list[str]:
-        """The columns' names, in terms of the features'."""
+        """Return the columns' names, in terms of the features'."""
         made = [
             [] if encoder is None else encoder.names(str(name))
             for name, encoder in zip(features, self.encoders, strict=True)
@@ -80,7 +80,7 @@ class TableReader:
         return [name for names in made for name in names]
 
     def read(self, X: Any) -> np.ndarray:
-        """The columns (n, n_columns) of a data frame or array."""
+        """Return the columns (n, n_columns) of a data frame or array."""
         feature_of = self.feature_of
         made = np.zeros((X.shape[0], len(feature_of)))
         is_plain = np.array([one == NumberColumn() for one in self.encoders], dtype=bool)
@@ -107,9 +107,9 @@ def learn_reading(
 ) -> TableReader | None:
     """Return how a table is read; None if all of its columns are plain numbers.
 
-    ``wanted`` is what a user says of its columns: "from_dtype", the kinds of columns by name (the
-    others are left out), those that are categories, or None. Those to ``keep`` are no ids.
-    ``gaps`` are values that stand for gaps, by column.
+    ``wanted`` is the user's declaration of columns: "from_dtype", the kinds of columns by name
+    (the others are left out), those that are categories, or None. Columns to ``keep`` do not count
+    as ids. ``gaps`` are values that stand for gaps, by column.
     """
     declared = declared_gaps(gaps, X)
 
@@ -179,7 +179,7 @@ def _given_kinds(X: Any, kinds: Mapping[Any, str]) -> dict[int, str | None]:
 def _kinds_looked_at(
     X: Any, keep: Collection[int], column: Callable[[int], Any]
 ) -> dict[int, str | None]:
-    """The kinds of columns that are no plain numbers; None of ids, which are left out."""
+    """Return the kinds of columns other than plain numbers; None for ids, which are left out."""
     kinds: dict[int, str | None] = {}
     for place, (dtype, is_plain) in enumerate(zip(X.dtypes, _are_plain(X), strict=True)):
         name, values = str(X.columns[place]), column(place)
@@ -193,7 +193,7 @@ def _kinds_looked_at(
         values = as_series(values)
         kind = kind_of(values).kind
         if kind == "nested":
-            plain_numbers(X, np.array([place]))  # says what it is
+            plain_numbers(X, np.array([place]))  # raises an error about it
         numbers = as_kind(values, kind, kind_of(values).form if kind == "number" else None)
         is_id = place not in keep and id_of(name, numbers, kind)[0]
         kinds[place] = None if is_id else kind

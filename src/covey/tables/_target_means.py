@@ -1,9 +1,9 @@
-"""Categories encoded by their target: what rows of a category had, on weighted average.
+"""Categories encoded by their target: the weighted average over the rows of a category.
 
-The means of small categories are drawn to that of all rows, by as much as the spread of the
-means, beside that within categories, says that they know (empirical Bayes). Of classes they are
-log-odds. The encoding of a training row is made of the rows of other folds, so that none knows
-its own target.
+The means of small categories are shrunk to that of all rows. How far depends on the spread of the
+means compared with the spread within categories (empirical Bayes). For classes they are log-odds.
+The encoding of a training row is computed from the rows of other folds, so that no row knows its
+own target.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 from covey._core.random import Purpose, UniformRows
 
 _N_FOLDS = 10
-# Means of small categories count as if so many average rows more were in them, at least.
+# The least number of average rows by which means of small categories are shrunk.
 _FEWEST_ROWS = 1.0
-# Probabilities nearer to 0 and 1 say no more.
+# Probabilities nearer to 0 and 1 than this count as this.
 _SUREST = 1e-6
 
 
 class TargetMeans:
-    """The target of training rows: positions among the classes, or numbers if these are None.
+    """The target of training rows: positions among the classes, or numbers if there are none.
 
     Rows of one group, (n,) whole numbers, are in one fold.
     """
@@ -51,7 +51,7 @@ class TargetMeans:
         else:
             self._values = (target[:, None] == np.arange(n_classes)).astype(np.float64)
         self._mean = self._weight @ self._values / self._weight.sum()
-        # Rows without weight count nowhere, so they do not move those of others to other folds.
+        # Rows without weight count nowhere, so they must not move other rows to other folds.
         used = weight > 0
         self._fold = np.zeros(len(target), dtype=np.intp)
         if groups is not None:
@@ -66,13 +66,13 @@ class TargetMeans:
         return target / (deviation or 1.0)
 
     def table(self, codes: np.ndarray, n_levels: int) -> np.ndarray:
-        """The encodings (n_levels + 1, width) of levels, and of one that nobody has seen."""
+        """Return the encodings (n_levels + 1, width) of levels, and of one that was never seen."""
         sums = self._sums(codes, n_levels + 1)
         return self._encoded(*sums, self._strength(*sums))
 
     def out_of_fold(self, codes: np.ndarray, n_levels: int) -> np.ndarray:
-        """The encoding (n, width) of each row by the rows of other folds."""
-        # How far means are drawn, and to what, is the same in all folds: it tells no fold apart.
+        """Return the encoding (n, width) of each row by the rows of other folds."""
+        # The shrinkage and its center are the same in all folds, so that they reveal no fold.
         strength = self._strength(*self._sums(codes, n_levels + 1))
         found = np.empty_like(self._values)
         for fold in range(_N_FOLDS):
@@ -84,7 +84,7 @@ class TargetMeans:
     def _sums(
         self, codes: np.ndarray, n_levels: int, rows: Any = slice(None)
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Weights (L,), and weighted sums (L, width) of the target and its square, by level."""
+        """Return weights (L,) and weighted sums (L, width) of target and square, by level."""
         codes, values, weight = codes[rows], self._values[rows], self._weight[rows]
         counts = np.bincount(codes, weight, minlength=n_levels)
         first, second = (
@@ -97,7 +97,7 @@ class TargetMeans:
         return counts, first, second
 
     def _strength(self, counts: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """How many average rows (width,) each category has more; infinite where it knows nothing.
+        """Return by how many average rows (width,) categories are shrunk; infinite is wholly.
 
         It is the variance within categories over that of their means.
         """
@@ -128,7 +128,7 @@ class TargetMeans:
 
 
 def folds(n_rows: int, seed: int, groups: np.ndarray | None) -> np.ndarray:
-    """The fold (n_rows,) of each row; folds are equally large, and keep groups together."""
+    """Return the fold (n_rows,) of each row; folds are equally large, and keep groups together."""
     units = np.arange(n_rows) if groups is None else groups
     n_units = int(units.max()) + 1
     draws = UniformRows(seed, Purpose.ENCODE, 0, 0, 1).read(0, n_units)[:, 0]
