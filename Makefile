@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-slow docs docs-quick notebooks test-docs dist conda-recipe lint-workflows test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak soak-serve lint picture report-picture serve-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
-	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-serve bench-speed bench-subsets bench-dask clean
+	bench-arena bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-serve bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
@@ -163,6 +163,11 @@ bench-coverage: $(VENV)/.bench
 bench-regression: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.regression.run
 	$(BIN)/python -m benchmarks.regression.report
+
+# Tables as they come, with gaps and categories, and every rival by its defaults: hours.
+bench-arena: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.arena.run
+	$(BIN)/python -m benchmarks.arena.report
 
 # A tenth of the labels: co-training and co-EM against the labelled rows alone.
 bench-multiview: $(VENV)/.bench

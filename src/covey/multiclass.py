@@ -119,7 +119,9 @@ class CodeBookClassifier(
         The fitted learners, one per column, of the classes 0 (for -1) and 1.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
-    Notes ----- Probabilities are softmax(-s distance). For each sample, the scale s is the one at
+    Notes
+    -----
+    Probabilities are softmax(-s distance). For each sample, the scale s is the one at
     which the class probabilities best reproduce the bit probabilities, by cross-entropy; it is
     found without labels, so that nothing leaks. Learners that contradict each other thus lead to
     doubt. With two classes there is one bit, and its probability is theirs, though never surer

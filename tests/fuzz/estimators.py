@@ -69,6 +69,7 @@ ALGORITHM_1 = {
     "acceptance": ["metropolis"],
     "subset_penalty": [0.1],
     "select_size": ["validation", "train"],
+    "of_equals": ["most"],
     "validation_fraction": [0.3],
     "always_keep": [[0]],
 }

@@ -233,6 +233,21 @@ def test_the_guarantee_of_the_c_bound_is_the_largest_within_the_limits(learned):
     assert found.value < found.guarantee < 1
 
 
+@pytest.mark.parametrize(
+    ("n_errors", "n_samples"), [(4, 400), (28, 400), (120, 400), (700, 10_000)]
+)
+def test_counting_the_errors_of_a_vote_promises_more_than_what_its_members_do(n_errors, n_samples):
+    """Even for members that suit the bounds: one of two errs where the vote does, else none."""
+    P = np.zeros((n_samples, 2), dtype=int)
+    P[: n_errors // 2, 0] = P[n_errors // 2 : n_errors, 1] = 1
+    P, y = {"a": P[:, 0], "b": P[:, 1]}, np.zeros(n_samples, dtype=int)
+    counted = held_out_bound(n_errors=n_errors, n_samples=n_samples).guarantee
+    for kind in ("first_order", "tandem", "c"):
+        bound = vote_bound(P, y, kind=kind, learned=False)
+        assert bound.value == pytest.approx(n_errors / n_samples)
+        assert bound.guarantee > counted
+
+
 def test_more_confidence_costs_and_more_rows_pay():
     labels, y, weights = population(np.random.default_rng(8))
     P = predictions(labels)

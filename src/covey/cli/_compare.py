@@ -124,10 +124,10 @@ def _show(
     from covey.evaluation import _sentences as sentences
 
     main, loss = ("r2", "rmse") if problem.regression else ("accuracy", "log_loss")
-    # A class that is rare is found by the ranking.
+    # A rare class is found by the ranking.
     main = main if held_out.rare is None else "auc"
     scored = [(one, held_out.score(one)) for one in held_out.models]
-    # What is not known is sorted as zero.
+    # Unknown values are sorted as zero.
     key = {main: -1, loss: 1}.items()
     scored.sort(key=lambda one: [sign * nan_to_num(one[1].get(name).value) for name, sign in key])
     models = [model for model, _ in scored]
@@ -179,9 +179,9 @@ def _show(
 
 
 def _really_worse(held_out: HeldOut, models: Sequence[Any], main: str) -> dict[str, list[str]]:
-    """Name the measures in which a model is worse than the first one, and not by chance.
+    """Name the measures in which a model is worse than the first one by more than chance.
 
-    The chances of all models are corrected together, of each measure by itself.
+    The p-values of all models are corrected together, for each measure separately.
     """
     import numpy as np
 
@@ -319,7 +319,7 @@ def contestants(problem: Any, seed: int, more: Collection[str] = ()) -> dict[str
 
 
 def _of_other_packages(problem: Any, seed: int, wanted: Collection[str]) -> dict[str, Any]:
-    """Return the models that are asked for, and those that are there and quick to import."""
+    """Return the models that are asked for, and those that are installed and quick to import."""
     import numpy as np
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
@@ -339,16 +339,16 @@ def _of_other_packages(problem: Any, seed: int, wanted: Collection[str]) -> dict
         if name in wanted or (name == "lightgbm" and find_spec(module) is not None):
             kind += "Regressor" if problem.regression else "Classifier"
             learner = getattr(import_module(module), kind)(random_state=seed, **settings)
-            # Threads that wait for each other cost more than they bring where rows are few.
+            # With few rows, threads that wait for each other cost more than they gain.
             if len(problem.y) < _FEW_ROWS:
                 learner.set_params(**{threads: 1})
-            # Names of columns are what people write; these packages refuse some signs in them.
+            # Names of columns are free text; these packages refuse some signs in them.
             found[shown] = make_pipeline(FunctionTransformer(np.asarray), learner)
     return found
 
 
-# Of each: module, package, the name that is shown, the class before Classifier or Regressor, its
-# settings, and the one of threads.
+# For each: module, package, the displayed name, the class before Classifier or Regressor, its
+# settings, and the setting of threads.
 _PACKAGES: dict[str, tuple[str, str, str, str, dict[str, Any], str]] = {
     "lightgbm": ("lightgbm", "lightgbm", "LightGBM", "LGBM", {"verbose": -1}, "n_jobs"),
     "ebm": (

@@ -19,9 +19,9 @@ _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 
 
 class Terminated(BaseException):
-    """The process got a signal, whose number is the argument: SIGTERM or SIGHUP.
+    """Raised when the process gets a signal, whose number is the argument: SIGTERM or SIGHUP.
 
-    It is no KeyboardInterrupt: after Ctrl-C a fit may end with what it has found, after this it
+    It is not a KeyboardInterrupt: after Ctrl-C a fit may end with its result so far, after this it
     must not.
     """
 
@@ -29,7 +29,7 @@ class Terminated(BaseException):
 class CommandError(Exception):
     """A sentence for the user, and the exit status.
 
-    The status is 1 for what could not be done, 2 for bad input.
+    The status is 1 if something could not be done, 2 for bad input.
     """
 
     def __init__(self, sentence: str, status: int = 2):
@@ -38,9 +38,9 @@ class CommandError(Exception):
 
 
 def printable(text: str) -> str:
-    """Text that a terminal shows and does not obey.
+    """Return text that a terminal shows and does not interpret.
 
-    Names and labels come from tables of others: escape sequences in them could hide lines, or
+    Names and labels come from foreign tables: escape sequences in them could hide lines, or
     rewrite what was printed before; marks that reverse the direction could show another name.
     """
     return _OBEYED.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
@@ -50,7 +50,7 @@ class Console:
     """The output of a command.
 
     ``quiet`` leaves notes and progress out; with ``as_json`` the result is one JSON object.
-    Notes that advise options which the command ``lacks`` are left out.
+    Notes that recommend options which the command ``lacks`` are left out.
     """
 
     def __init__(self, quiet: bool = False, as_json: bool = False, lacks: Sequence[str] = ()):
@@ -68,7 +68,7 @@ class Console:
             print(printable(sentence), file=sys.stderr, flush=True)
 
     def meanwhile(self, sentence: str) -> None:
-        """Write to stderr what is known so far, for who waits; it is no part of the result."""
+        """Write first results to stderr, for a waiting user; they are no part of the result."""
         if not self.quiet and not self.as_json:
             print(printable(sentence), file=sys.stderr, flush=True)
 
@@ -92,12 +92,12 @@ class Console:
             )
         for row in rows:
             table.add_row(*(printable(str(cell)) for cell in row))
-        # A line is never cut: it may be read by a program.
+        # A line is never cut, since a program may read it.
         terminal = Terminal(file=sys.stdout, width=1_000_000, markup=False, emoji=False)
         terminal.print(table, highlight=False)
 
     def emit(self, **result: Any) -> None:
-        """Write the result as one JSON object to stdout, where JSON is wanted."""
+        """Write the result as one JSON object to stdout, if JSON is wanted."""
         if self.as_json:
             print(as_json({**result, "notes": self.notes}))
 
@@ -105,9 +105,9 @@ class Console:
     def progress(
         self, total: int | None, what: str, writes_stdout: bool = False
     ) -> Iterator[Callable[..., None]]:
-        """A bar on stderr, where that is a terminal; gives a function to call at each step.
+        """Show a bar on stderr if that is a terminal; yield a function to call at each step.
 
-        There is none where results appear on the same terminal meanwhile.
+        There is none if results appear on the same terminal meanwhile.
         """
         if self.quiet or not sys.stderr.isatty() or (writes_stdout and sys.stdout.isatty()):
             yield lambda text, done=0: None
@@ -133,14 +133,14 @@ class Console:
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON that any reader takes."""
+    """Return a value as JSON that any reader accepts."""
     text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
     # JSON escapes the others itself.
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold: no arrays, and null for what is not a number."""
+    """Return a value that JSON can hold: no arrays, and null for NaN and infinities."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -153,7 +153,7 @@ def _plain(value: Any) -> Any:
 
 
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose failures are one sentence on stderr and an exit status.
+    """Return a command whose failures are one sentence on stderr and an exit status.
 
     ``COVEY_DEBUG=1`` in the environment shows the traceback of an error instead.
     """
@@ -165,7 +165,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*args, **kwargs)
         try:
             with warnings.catch_warnings():
-                # Warnings are for those who write code.
+                # Warnings are for people who write code.
                 warnings.simplefilter("ignore")
                 return command(*args, **kwargs)
         except typer.Exit:
@@ -186,7 +186,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _failure(error: BaseException, checkpoint: str | None) -> tuple[str, int]:
-    """A sentence about an error, and the exit status."""
+    """Return a sentence about an error, and the exit status."""
     if isinstance(error, CommandError):
         return str(error), error.status
     if isinstance(error, KeyboardInterrupt | Terminated):

@@ -1,8 +1,8 @@
 """``covey fit --engine dask``: tables in blocks, on this machine or on a cluster.
 
-Some rows, evenly over the table, are brought to this process, which makes the same problem of them
+Some rows, evenly spaced over the table, come to this process, which makes the same problem of them
 as of any other table. All rows are then prepared and fitted on where they lie, block by block, and
-what the models predict of rows held out is brought here to be judged.
+the predictions of rows held out come here to be judged.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from covey.tables import TablePreparation
 
 _HELD_OUT = 0.25
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# Of text, about so many bytes are one block; of Parquet, row groups of as many.
+# About this many bytes of text are one block; for Parquet, row groups with as many.
 _BLOCK_SIZE = 1 << 26
-# Rows that are brought to this process: to look at, and to judge by.
+# How many rows come to this process: to look at, and to judge the model.
 _MOST_ROWS_SHOWN, _MOST_ROWS_JUDGED = 20_000, 50_000
 _MOST_CELLS = 4_000_000
 # Seconds to wait for a scheduler, and for its workers.
@@ -56,7 +56,7 @@ _ALL, _FITTED_ON, _JUDGED_ON = "all rows", "rows to fit on", "rows held out"
 
 
 def refuse(fuser: str | None, **options: str | None) -> None:
-    """Refuse, by name, what needs all rows in one place."""
+    """Refuse, by name, options that need all rows in one place."""
     for option, given in options.items():
         if given is not None:
             raise CommandError(
@@ -84,8 +84,8 @@ def fitted_on_blocks(
     """Look at a table block by block, fit without some rows, judge, and fit on all rows.
 
     ``learner_of`` makes a learner for a problem; ``files`` are its checkpoints for the two fits.
-    Returned are the problem of the rows that were looked at, the model and how it was judged, the
-    rows held out, and how many rows there are.
+    The result is the problem of the rows that were looked at, the model and its evaluation, the
+    rows held out, and the number of rows.
     """
     with _cluster(scheduler), console.progress(5, "looking") as step:
         names, blocks = read_blocks(path, console.note)
@@ -212,7 +212,7 @@ def _row_groups(file: str, groups: list[int]) -> Rows:
 def _text_blocks(file: str, note: Note) -> tuple[list[str], list[Any]]:
     """Return the names of the columns of a text, and its blocks, which are whole lines."""
     with fsspec.open(file, "rb", compression="infer") as source:
-        # Neither a stream nor UTF-16 may begin anywhere.
+        # A stream, or UTF-16, cannot be read from the middle.
         whole = file.lower().endswith(".gz") or source.read(2) in _WIDE
         source.seek(0)
         names, separator = read_header(source, file, separator_of(file), note)
@@ -280,7 +280,7 @@ def _is_table(file: str) -> bool:
     return not file.rpartition("/")[2].startswith(("_", "."))
 
 
-# -- what is computed of a block, where it lies; every result is small ----------------------------
+# -- functions of a block, where it lies; every result is small -----------------------------------
 
 
 class Known(NamedTuple):
@@ -296,7 +296,7 @@ class Known(NamedTuple):
 def shown(block: Rows, names: list[str], target: str, n_shown: int) -> tuple[int, Any, np.ndarray]:
     """Return how many rows a block has, and some of them, evenly, with their positions.
 
-    A row of each of few classes is among them, lest a rare class be overlooked.
+    For a target of few classes, a row of each is among them, so that no rare class is overlooked.
     """
     rows = block.batch.select(names)
     codes, values = pd.factorize(rows.column(target).to_pandas())
@@ -353,7 +353,7 @@ class JudgedBlock(NamedTuple):
 def judged(
     block: Rows, start: int, known: Known, models: Sequence[Any], every: int
 ) -> JudgedBlock:
-    """Return what models predict of each this many rows held out."""
+    """Return the predictions of models for one in some of the rows held out."""
     y = chosen(block, start, known, _FITTED_ON)[2]
     if known.classes is None:
         fitted_on = np.array([len(y), y.sum()])
@@ -378,7 +378,7 @@ class _Table:
         self._most_rows = max(100, _MOST_CELLS // len(names))
 
     def _computed(self, function: Any, own: Sequence[tuple[Any, ...]], *shared: Any) -> Any:
-        """Return what a function gives for each block, of what is the block's own and not."""
+        """Return a function's result for each block, from its own arguments and shared ones."""
         call = dask.delayed(function, pure=False)
         shared = [dask.delayed(one, traverse=False) for one in shared]
         tasks = [call(block, *more, *shared) for block, more in zip(self.blocks, own, strict=True)]
@@ -398,7 +398,7 @@ class _Table:
         numbers = np.concatenate([start + one for start, one in zip(starts, where, strict=True)])
         if len(table) < self.n_rows:
             console.note(f"Looked at {len(table):,} of {self.n_rows:,} rows, taken evenly.")
-            # What counts the rows of the whole table is to count these, too.
+            # Code that counts the rows of the whole table must count these, too.
             for name in filter(lambda name: self._counts(table[name]), table.columns):
                 table[name] = np.arange(len(table))
         problem = read_problem(path, self.target, console, table=table, gap=gap, **reading)
@@ -441,7 +441,8 @@ class _Table:
         y = da.concatenate([da.from_delayed(y, (np.nan,), dtype) for _, y in pieces])
         started = time.perf_counter()
         try:
-            # What is made of one column flips together, as in a flock that makes it itself.
+            # Columns that are made of one column flip together, as in a flock that makes them
+            # itself.
             groups = [made for made in known.preparation.groups().values() if len(made) > 1]
             fitted = clone(learner).set_params(checkpoint=checkpoint, feature_groups=groups)
             fitted.fit(X, y)
@@ -453,7 +454,7 @@ class _Table:
     def judged(
         self, problem: Problem, fitted: Sequence[tuple[Any, float]]
     ) -> tuple[HeldOut, pd.DataFrame, int]:
-        """Return what models predict of rows held out, these rows, and how many have a target."""
+        """Return predictions of rows held out, these rows, and how many have a target."""
         known = self.known[_FITTED_ON]
         most = min(_MOST_ROWS_JUDGED, self._most_rows)
         every = max(1, round(_HELD_OUT * self.n_rows / most))

@@ -1,4 +1,4 @@
-"""A model of all rows, and how good it is by rows held out: one model, judged once."""
+"""A model of all rows, and its evaluation by rows held out: one model, judged once."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from covey.fusers._outputs import member_output
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
-# Rows that a linear model is fitted on where it is only compared with.
+# The most rows for a linear model that only serves for comparison.
 _MOST_ROWS_TO_COMPARE = 40_000
 _N_FOLDS = 5
 _HELD_OUT = 0.25
 FULL = "full flock"
-# What models of these names are to the one that is judged.
+# The kinds of models by their names, relative to the judged one.
 _KINDS = {
     "commonest class": "simplest",
     "the mean": "simplest",
@@ -39,7 +39,7 @@ _KINDS = {
 
 
 def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
-    """Pairs of rows to fit on and rows held out, and in words how they were made."""
+    """Return pairs of rows to fit on and rows held out, and a description of the splits."""
     from sklearn import model_selection as splitting
 
     y, regression = problem.y, problem.regression
@@ -88,10 +88,10 @@ class Trial:
 
     A part of the rows is prepared once for all models of a run.
 
-    ``step`` is called with a text before each fit and with 1 after it. Where ``failures`` is
-    given, it takes the messages of models that fail, which are then left out; by default a
-    failure is raised. ``on_fitted`` is called with the name and the model of each fit. Models of
-    the names in ``few`` see some rows of a long table only.
+    ``step`` is called with a text before each fit and with 1 after it. If ``failures`` is given,
+    it gets the messages of models that fail, which are then left out; by default a failure is
+    raised. ``on_fitted`` is called with the name and the model of each fit. Models with names in
+    ``few`` see only some rows of a long table.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Trial:
         self.problem, self.splits, self.seed = problem, splits, seed
         self.failures = failures
         self._on_fitted = on_fitted
-        # Folds by groups, or forward in time, are of all rows.
+        # Folds by groups, or forward in time, cover all rows.
         self._few = few if problem.groups is None and problem.times is None else ()
         self.step = step
         self._classes = None if problem.regression else np.unique(problem.y)
@@ -122,9 +122,9 @@ class Trial:
     ) -> None:
         """Fit estimators without each part of the rows, and let them predict it.
 
-        ``checkpoints`` are files, one for each part, from which a fit of the first estimator that
-        was killed goes on. ``expected`` are the seconds that such a fit may take, to say how
-        long it all will. What is finished is kept if it is interrupted.
+        ``checkpoints`` are files, one for each part, from which a killed fit of the first
+        estimator continues. ``expected`` are the seconds that such a fit may take, to announce the
+        total. Finished parts are kept after an interruption.
         """
         leader, n_parts, left = next(iter(estimators)), len(self.splits), ""
         self.found.update({name: [] for name in estimators})
@@ -145,7 +145,7 @@ class Trial:
                     found = self._fitted(prepared, held_out, name, estimator, checkpoint)
                     self.found[name].append(found)
                 except Exception as error:
-                    # Models of others may raise anything.
+                    # Foreign models may raise anything.
                     if self.failures is None:
                         raise
                     self.failures[name] = first_line(error)
@@ -154,7 +154,7 @@ class Trial:
     def _fitted(
         self, prepared: PreparedRows, held_out: Any, name: str, estimator: Any, file: str | None
     ) -> Predicted:
-        """Return what a model that is fitted to some rows predicts of those that are held out."""
+        """Return a model's predictions of held-out rows, after a fit to some rows."""
         if name in self._few and len(prepared.rows) > _MOST_ROWS_TO_COMPARE:
             # With n rows the log-loss of p coefficients is about p / (2 n) above the best, so that
             # a comparison with 40,000 is fair to the third digit.
@@ -170,9 +170,9 @@ class Trial:
         return Predicted(name, predictions, "other", seconds, knows)
 
     def held_out(self, first: str = "", how: str = "") -> HeldOut | None:
-        """The rows that all models that did not fail have predicted; None if there are none.
+        """Return the rows that all models without a failure have predicted; None without any.
 
-        The model that is called ``first`` is the one that is judged.
+        The model with the name ``first`` is the one that is judged.
         """
         failed = self.failures or {}
         found = {n: parts for n, parts in self.found.items() if parts and n not in failed}
@@ -198,7 +198,7 @@ class Trial:
 def held_out_of(
     problem: Problem, rows: np.ndarray, models: Sequence[Predicted], how: str
 ) -> HeldOut:
-    """Rows of a problem that were held out, in rising order, with what models predict."""
+    """Return rows of a problem that were held out, in rising order, with their predictions."""
     return HeldOut(
         problem.y[rows],
         models,
@@ -212,9 +212,10 @@ def held_out_of(
 
 
 def predictions_of(estimator: Any, rows: Any, classes: np.ndarray | None) -> np.ndarray:
-    """Probabilities of all classes (n, n_classes), or numbers (n,) where there are none.
+    """Return probabilities of all classes (n, n_classes), or numbers (n,) for a regressor.
 
-    A class that the estimator has not seen has none; one that has no probabilities is sure.
+    A class that the estimator has not seen has probability 0; an estimator without probabilities
+    is sure.
     """
     if classes is None:
         return np.asarray(estimator.predict(rows), dtype=np.float64)
@@ -224,7 +225,7 @@ def predictions_of(estimator: Any, rows: Any, classes: np.ndarray | None) -> np.
 
 
 def first_look(problem: Problem, estimators: Mapping[str, Any], seed: int) -> HeldOut | None:
-    """Judge models on a few rows of a long table, so that who waits sees numbers at once."""
+    """Judge models on a few rows of a long table first, so that the user sees numbers at once."""
     rows = np.random.default_rng(seed).permutation(len(problem.y))[:_MOST_ROWS_TO_CROSS_VALIDATE]
     rows.sort()
     some = replace(
@@ -243,9 +244,9 @@ def first_look(problem: Problem, estimators: Mapping[str, Any], seed: int) -> He
 def judged_by_search(
     problem: Problem, name: str, fitted: Any, others: HeldOut | None, how: str
 ) -> HeldOut | None:
-    """A flock on the rows that its own search held out, and others on the same.
+    """Judge a flock on the rows that its own search held out, and others on the same rows.
 
-    It flatters a little, since the search chose by these rows. None where it held none out.
+    This flatters a little, since the search used these rows to choose. None if it held none out.
     """
     found = getattr(fitted, "out_of_fold_", None)
     if found is None:
@@ -264,7 +265,7 @@ def judged_by_search(
 
 
 def simplest(problem: Problem) -> dict[str, Any]:
-    """The model that reads no column, by its name: the commonest class, or the mean."""
+    """Return the model that reads no column, by name: the commonest class, or the mean."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
 
     if problem.regression:
@@ -273,10 +274,10 @@ def simplest(problem: Problem) -> dict[str, Any]:
 
 
 def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
-    """A tuned linear model, by its name: a flock of one member that reads all columns.
+    """Return a tuned linear model, by name: a flock of one member that reads all columns.
 
-    That is a logistic regression, or a ridge regression. As a flock it can be saved, explained
-    and reported as any other.
+    It is a logistic regression, or a ridge regression. As a flock it can be saved, explained and
+    reported like any other.
     """
     from covey.fusers import Gate
     from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
@@ -293,10 +294,10 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
 
 @dataclass
 class Judged:
-    """A model that was fitted on all rows, and what it predicts of rows held out."""
+    """A model that was fitted on all rows, and predictions of rows held out."""
 
     model: Any
-    held_out: HeldOut | None  # with those that it is compared with; None if it was stopped
+    held_out: HeldOut | None  # with the models for comparison; None if it was stopped
     how: str  # how rows were held out
     is_whole: bool = True  # whether it was not stopped on the way
 
@@ -316,9 +317,10 @@ def fitted_and_judged(
 ) -> Judged:
     """Fit a learner on all rows, and judge it by fits without each part of them.
 
-    Rivals are simple models, which are shown first to who waits. The model of all rows comes
-    next, so that who stops the rest has it; ``full`` is a flock that this one is a simpler one
-    than. A fit with checkpoints (``files``) is not kept if it is stopped: it goes on later.
+    Rivals are simple models, whose results are shown first to a waiting user. The model of all
+    rows comes next, so that it exists even if the rest is interrupted; ``full`` is a flock of
+    which this one is a simpler version. A fit with checkpoints (``files``) is not kept if it is
+    stopped: it continues later.
     """
     n_rows = len(problem.y)
     is_short = n_rows <= _MOST_ROWS_TO_CROSS_VALIDATE
@@ -326,7 +328,7 @@ def fitted_and_judged(
     n_fits = (len(own) + len(rivals)) * len(splits) + 1
     with console.progress(n_fits, "preparing") as step:
         trial = Trial(problem, splits, seed, step=step, few=rivals)
-        # Of a long table, whose parts take time to read, all models are fitted in one pass.
+        # The parts of a long table take time to read, so that all models are fitted in one pass.
         if is_short:
             trial.run(rivals)
         first = trial.held_out() if is_short else first_look(problem, rivals, seed)
@@ -339,7 +341,7 @@ def fitted_and_judged(
                 for one in map(first.score, first.models)
             ]
             said = f"First numbers ({len(first.y):,} rows held out): {', '.join(shown)}."
-            console.meanwhile(said)  # for who waits for the flock
+            console.meanwhile(said)  # for the user who waits for the flock
         step(f"{name}, on all {n_rows:,} rows")
         started = time.perf_counter()
         model, stopped = _fitted(problem, learner, seed, files[-1] if files else None)
@@ -364,12 +366,12 @@ def fitted_and_judged(
 
 
 def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -> tuple[Any, bool]:
-    """A model of all rows, and whether its search was stopped."""
+    """Return a model of all rows, and whether its search was stopped."""
     with warnings.catch_warnings(record=True) as noticed, keeping_what_is_found():
         warnings.simplefilter("always")
         prepared = PreparedRows(problem, np.arange(len(problem.y)), seed)
         model = prepared.fit(learner, checkpoint)
     del prepared
-    # What a search has held refers to itself: it would be kept while the parts are prepared.
+    # Data that a search refers to would be kept while the parts are prepared.
     gc.collect()
     return model, any(str(one.message).startswith("Interrupted") for one in noticed)

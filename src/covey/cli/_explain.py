@@ -32,10 +32,9 @@ def explain(
 ) -> None:
     """Explain one row: the answer, why, how sure, who decided, and what would change it.
 
-    What a column adds is measured from the average of rows that the model was fitted on, and all
-    columns together give the answer. The smallest
-    change is one of at most two columns, to values that the model has seen; name columns that
-    cannot change with --fixed.
+    A column's contribution is measured from the average of rows that the model was fitted on, and
+    all contributions sum to the answer. The smallest change is one of at most two columns, to
+    values that the model has seen; name columns that cannot change with --fixed.
     """
     from covey.cli import _models as models
     from covey.cli._writing import check_writable, writing
@@ -76,7 +75,7 @@ def explain(
 
 
 def _wanted(model: Any, to: str | None) -> Any:
-    """The answer that is wanted, as the model has it."""
+    """Return the wanted answer in the model's own type."""
     if to is None:
         return None
     if not hasattr(model, "classes_"):

@@ -24,7 +24,7 @@ def export(
 ) -> None:
     """Write a model as ONNX, for programs that have no Python.
 
-    The file takes the table's columns, one input a column. Numbers have single precision, which
+    The file takes the table's columns, one input per column. Numbers have single precision, which
     is seven digits; --double is for columns that differ only in later ones, such as times in
     seconds.
     """

@@ -12,7 +12,7 @@ from covey.cli import _decide as decide
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
-# What a flock may have at most that is to fit on a page.
+# The limits of a flock that fits on a page.
 _SIMPLE = {"max_members": 3, "max_features": 5}
 
 EXAMPLE = (
@@ -108,9 +108,9 @@ def fit(
 
     The model is a flock, found by a search over groups of sparse members and gates. Numbers,
     categories, text, dates and gaps are all right. Columns that only name the rows, or never
-    change, are left out, with a note. The model that is saved is fitted on all rows. How right it
-    is, is what models that are fitted in the same way without some rows reach on these, beside
-    the commonest class (or the mean) and a tuned linear model. Ctrl-C keeps what is finished.
+    change, are left out, with a note. The saved model is fitted on all rows. How right it is, is
+    measured by models that are fitted in the same way without some rows, on these rows, beside the
+    commonest class (or the mean) and a tuned linear model. Ctrl-C keeps what is finished.
     """
     from covey.cli import _evaluate as evaluating
     from covey.cli._fit_summary import show_fit
@@ -245,7 +245,7 @@ def fit(
 
 
 def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:
-    """Return what to type after ``covey fit`` to read the same table in the same way."""
+    """Return the words after ``covey fit`` that read the same table in the same way."""
     words = [path, "--target", target]
     for option, given in reading.items():
         for value in [given] if isinstance(given, str) else given or []:

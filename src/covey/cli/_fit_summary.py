@@ -1,4 +1,4 @@
-"""What ``covey fit`` and ``covey report`` show in the end: the answers first, in plain words."""
+"""The summary of ``covey fit`` and ``covey report``: the answers first, in plain words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_COLUMNS_SHOWN = 10
 
 
 def show_answers(console: Console, one: Evaluation, verbose: bool = False) -> None:
-    """Show the answers to what a reader asks of a model, and the scores."""
+    """Show the answers to a reader's questions about a model, and the scores."""
     console.result(*_wrapped(f"{sentences.heading(one)} {sentences.size(one)}".strip(), _LINE), "")
     for question, said in sentences.answers(one):
         if question == sentences.LOOKS_AT:
@@ -55,8 +55,7 @@ def show_fit(
 ) -> None:
     """Show what was learned, where it was saved, and what may be done next.
 
-    ``command`` are the words of the command but for options, if it can be given again with
-    others.
+    ``command`` are the words of the command without options, if it can be given again with others.
     """
     show_answers(console, one, verbose)
     console.result("", f"Saved {model}, fitted on all rows ({seconds:.1f} s in all).")
@@ -83,7 +82,7 @@ def show_fit(
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """A line in pieces of a width; a number stays with its unit."""
+    """Return a line in pieces of a width; a number stays with its unit."""
     bound = line.replace(" %", "\xa0%").replace(" million", "\xa0million")
     return [
         part.replace("\xa0", " ") for part in textwrap.wrap(bound, width, break_on_hyphens=False)
@@ -113,7 +112,7 @@ def _for_experts(console: Console, one: Evaluation) -> None:
 def _next_steps(
     console: Console, one: Evaluation, model: str, report: str | None, command: Sequence[str]
 ) -> None:
-    """One line to type for each thing that a reader may want next."""
+    """Return one line to type for each next step of a reader."""
     again = ("covey", "fit", *command)
     steps: list[tuple[Sequence[str], str]] = []
     if command and one.verdict in ("linear is better", "as linear"):

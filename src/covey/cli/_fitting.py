@@ -15,7 +15,7 @@ from covey.cli._console import CommandError
 from covey.cli._problem import Problem
 from covey.tables import TablePreparation
 
-# Folds of a search by groups are stratified up to so many groups; beyond, that takes too long.
+# Folds of a search by groups are stratified up to this many groups; beyond, it takes too long.
 _MOST_GROUPS_TO_STRATIFY = 4_000
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -24,7 +24,7 @@ Folds = list[tuple[np.ndarray, np.ndarray]]
 def checked_limits(
     max_features: str | None, max_members: int | None, max_terms: int | None
 ) -> dict[str, float]:
-    """The limits that are given, as parameters of a flock; refuses what is none."""
+    """Return the given limits as parameters of a flock; refuse impossible ones."""
     limits: dict[str, float] = {}
     if max_features is not None:
         limits["max_features"] = _number_or_share(max_features)
@@ -40,7 +40,7 @@ def checked_limits(
 
 
 def checked_search(members: str | None, time_limit: float | None) -> dict[str, Any]:
-    """Return which members are searched for, and how long, as parameters of a flock."""
+    """Return the kinds of members and the time limit as parameters of a flock."""
     found: dict[str, Any] = {} if members is None else {"members": members}
     if time_limit is not None:
         if not 0 < time_limit < float("inf"):
@@ -52,7 +52,7 @@ def checked_search(members: str | None, time_limit: float | None) -> dict[str, A
 
 
 def _number_or_share(text: str) -> float:
-    """A whole number from 1 on, or a share above 0 and up to 1."""
+    """Return a whole number from 1 on, or a share above 0 and up to 1."""
     try:
         value = float(text) if any(mark in text for mark in ".eE") else int(text)
     except ValueError:
@@ -75,7 +75,7 @@ def flock(
     limits: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Any:
-    """An unfitted flock: found by the search, or grown by Algorithm 1 with a fuser by name."""
+    """Return an unfitted flock: searched for, or grown by Algorithm 1 with a named fuser."""
     from covey import members
 
     kind = "Regressor" if problem.regression else "Classifier"
@@ -110,7 +110,7 @@ def _check_fuser(problem: Problem, fuser: str) -> None:
 
 
 class PreparedRows:
-    """Some rows of a problem, made numbers once for all models that take nothing else."""
+    """Some rows of a problem, made numbers once for all models that accept only numbers."""
 
     def __init__(self, problem: Problem, rows: np.ndarray, seed: int = 0):
         self.problem, self.rows, self.seed = problem, rows, seed
@@ -122,10 +122,10 @@ class PreparedRows:
         return preparation, preparation.fit_transform(self.table, self.problem.y[self.rows])
 
     def fit(self, estimator: Any, checkpoint: str | None = None) -> Any:
-        """A model of the table; whatever it tunes, it tunes by groups or forward in time too.
+        """Fit a model of the table; all that it tunes, it tunes by groups or forward in time, too.
 
         A flock takes the table itself; another model is the last step of a pipeline. With a
-        checkpoint, a fit that was killed goes on from that file.
+        checkpoint, a killed fit continues from that file.
         """
         from sklearn.base import clone
         from sklearn.pipeline import Pipeline
@@ -163,7 +163,7 @@ class PreparedRows:
 
 
 def _fold_parameters(estimator: Any) -> list[str]:
-    """The parameters that take folds, if the estimator tunes anything."""
+    """Return the parameters that take folds, if the estimator tunes anything."""
     if getattr(estimator, "effort", None) == "fast":
         return []
     return [name for name in estimator.get_params() if name.rpartition("__")[2] == "cv"]
@@ -175,10 +175,10 @@ def _no_folds(problem: Problem) -> str:
 
 
 def tuning_folds(problem: Problem, rows: np.ndarray, seed: int | None = 0) -> Folds:
-    """Folds within some rows that keep groups together, or go forward in time.
+    """Return folds within some rows that keep groups together, or go forward in time.
 
-    They are positions in ``rows``; every class is in each part that is fitted on. Empty if there
-    are no such folds.
+    They are positions in ``rows``; every class is in each part that is fitted on. The result is
+    empty if there are no such folds.
     """
     y = problem.y[rows]
     n_classes = 0 if problem.regression else len(np.unique(y))
@@ -191,7 +191,7 @@ def tuning_folds(problem: Problem, rows: np.ndarray, seed: int | None = 0) -> Fo
     assert problem.groups is not None
     groups = np.unique(problem.groups[rows], return_inverse=True)[1]
     n_groups = groups.max() + 1
-    # Few groups may hold all rows of a class: fewer folds then.
+    # A few groups may hold all rows of a class: then there are fewer folds.
     for n_folds in (5, 3, 2):
         if n_folds <= n_groups:
             folds = group_folds(n_folds, y, groups, problem.regression, seed)
@@ -203,7 +203,7 @@ def tuning_folds(problem: Problem, rows: np.ndarray, seed: int | None = 0) -> Fo
 def group_folds(
     n_folds: int, y: np.ndarray, groups: np.ndarray, regression: bool, seed: int | None
 ) -> Folds:
-    """Folds that keep groups together, stratified where there are classes."""
+    """Return folds that keep groups together, stratified if there are classes."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
     if regression or len(np.unique(groups)) > _MOST_GROUPS_TO_STRATIFY:
@@ -217,14 +217,14 @@ def group_folds(
 
 
 def _forward(ranks: np.ndarray, n_folds: int = 5) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of earlier rows and the rows that come next."""
+    """Yield pairs of earlier rows and the rows that come next."""
     cuts = np.quantile(ranks, np.arange(1, n_folds + 2) / (n_folds + 1), method="lower")
     for low, high in pairwise(np.unique(cuts)):
         yield np.flatnonzero(ranks <= low), np.flatnonzero((ranks > low) & (ranks <= high))
 
 
 def forward_splits(problem: Problem) -> Folds:
-    """Splits of all rows that hold out later ones, with two classes at least to train on."""
+    """Return splits of all rows that hold out later ones, with two classes or more to train on."""
     assert problem.times is not None
     splits = [
         (train, test)

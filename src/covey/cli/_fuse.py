@@ -57,10 +57,10 @@ def fuse(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fuse predictions that were saved in files into one decision a row.
+    """Fuse predictions that were saved in files into one decision per row.
 
-    What `covey predict --proba` writes is understood; so is a file with one column a class, and
-    one with a column of labels, or of numbers: then numbers are fused.
+    Files from `covey predict --proba` are understood; so are files with one column per class, and
+    files with a column of labels, or of numbers: then numbers are fused.
     """
     import numpy as np
     import pandas as pd
@@ -142,7 +142,7 @@ def _aligned(
 
 
 def _read(path: str, identifier: str | None, labels: Collection[str]) -> pd.DataFrame:
-    """Read a file, with its ids as index where rows are aligned by them."""
+    """Read a file, with its ids as index if rows are aligned by them."""
     from covey.cli._problem import check_column
     from covey.cli._reading import read_table
 
@@ -170,7 +170,7 @@ def _whole(ids: pd.Index) -> Any:
 
 
 def _predicted(frame: pd.DataFrame, path: str) -> pd.Series | pd.DataFrame:
-    """Return a column of labels or numbers, or one column a class."""
+    """Return a column of labels or numbers, or one column per class."""
     made = [name for name in frame.columns if name.startswith(_PROBABILITY)]
     if made:
         return frame[made].rename(columns=lambda name: name.removeprefix(_PROBABILITY))
@@ -267,9 +267,9 @@ def _by_number(label: str) -> tuple[int, float, str]:
 def _fused(
     rule: str, values: np.ndarray, classes: np.ndarray | None, truth: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return fused values of (n, n_classes or 1), those to judge the rule by, and how it learned.
+    """Return fused values of (n, n_classes or 1), values to judge the rule, and how it learned.
 
-    A rule that learns is judged by what it fuses of rows that it did not learn from.
+    A rule that learns is judged on rows that it did not learn from.
     """
     from sklearn.base import clone
     from sklearn.model_selection import KFold

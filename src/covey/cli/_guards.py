@@ -1,10 +1,10 @@
-"""What may mislead about a table: each guard is a remark that says what to do.
+"""Guards against tables that mislead: each is a remark that says what to do.
 
 Rows may belong to one subject (a mouse, a patient, a batch), with an id or without. A model that
-has seen a subject knows it again: rows that are held out at random then promise more than new
-subjects keep. Columns that stay the same within a subject give it away, and so does a column that
-hardly changes from one row to the next. Whether it matters is tried out: a quick forest predicts
-rows that are held out at random, and rows that are held out by subject.
+has seen a subject recognizes it: rows that are held out at random then look better than new
+subjects. Columns that are constant within a subject reveal it, and so does a column that hardly
+changes from one row to the next. Whether it matters is tried out: a quick forest predicts rows
+that are held out at random, and rows that are held out by subject.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from covey.tables._kinds import as_kind
 if TYPE_CHECKING:
     from covey.cli._problem import Problem
 
-# A column decides alone if it leaves so little of the error (of the variance) of a guess.
+# A column decides alone if it leaves at most this share of the error (of the variance) of a guess.
 _LEFT_OF_ERROR = 0.02
 _LEFT_OF_VARIANCE = 0.005
 # With fewer rows, or fewer rows of other classes than the commonest, it may be chance.
 _FEWEST_ROWS = 40
 _FEWEST_OTHERS = 10
 _MOST_ROWS = 5_000
-# More classes than this, or more than one for so many rows, are many.
+# More classes than this, or more than one per this many rows, are many.
 _MANY_CLASSES = 30
 _ROWS_A_CLASS = 10
 _FEWEST_MANY = 10
@@ -44,13 +44,13 @@ _FEWEST_MANY = 10
 # A subject has this many rows on average, and there are this many subjects.
 _FEWEST_ROWS_EACH, _FEWEST_SUBJECTS = 2.0, 6
 _MOST_ROWS_LOOKED_AT, _MOST_COLUMNS, _MOST_ANCHORS = 4_000, 40, 12
-# A column goes with another one if it splits the other's values this much less than by chance.
+# A column is related to another if it splits the other's values this much less than by chance.
 _LEAST_SPLIT = 0.25
-# A column changes this much less often from row to row than by chance where subjects are in runs.
+# If subjects are runs of rows, a column changes from row to row this much less than by chance.
 _SLOW, _LEAST_SHARED = 0.5, 0.35
 _MOST_NAMED = 3
 _ROWS_TRIED, _PARTS, _TREES = 1_500, 3, 30
-# What is lost by subject must be this much, and beyond chance this much.
+# The loss by subject must be this large, and beyond chance this large.
 _LEAST_LOSS, _LEAST_SURE = 0.06, 0.02
 _CONFIRMED_BY = (1, 2)
 # Names of columns of subjects.
@@ -62,7 +62,7 @@ _ID = re.compile(
 
 
 def guards(problem: Problem) -> Iterator[Remark]:
-    """All that may mislead about a problem."""
+    """Yield all remarks about a problem."""
     yield from many_classes(problem)
     of_subjects: set[str] = set()
     if problem.split == "chance":
@@ -83,7 +83,7 @@ def guards(problem: Problem) -> Iterator[Remark]:
 
 
 def many_classes(problem: Problem) -> Iterator[Remark]:
-    """More classes than sense."""
+    """Warn of more classes than make sense."""
     if problem.regression:
         return
     classes, counts = np.unique(problem.y, return_counts=True)
@@ -106,7 +106,7 @@ def many_classes(problem: Problem) -> Iterator[Remark]:
 
 
 def leaks(problem: Problem) -> Iterator[Remark]:
-    """Columns that tell the target all by themselves, on rows held out."""
+    """Warn of columns that determine the target by themselves, on rows held out."""
     y, regression = problem.y, problem.regression
     if len(y) < _FEWEST_ROWS:
         return
@@ -126,7 +126,7 @@ def leaks(problem: Problem) -> Iterator[Remark]:
             continue
         values = as_kind(problem.table[name].iloc[rows], kind)
         predicted, truth = _by_itself(values, kind, target, half, regression), target[half:]
-        # Beyond all that was seen, a column by itself tells nothing.
+        # Beyond the range of the rows, a column by itself predicts nothing.
         left = np.nanmean((predicted - truth) ** 2 if regression else predicted != truth)
         if left <= most_left * guess:
             how = f"R2 {1 - left / guess:.3f}" if regression else f"{percent(1 - left)} right"
@@ -140,11 +140,11 @@ def leaks(problem: Problem) -> Iterator[Remark]:
 def _by_itself(
     values: Any, kind: str, target: np.ndarray, half: int, regression: bool
 ) -> np.ndarray:
-    """Return what one column predicts of the second half of rows from the first.
+    """Return the predictions of one column for the second half of rows from the first.
 
-    It is what the first half has at the same value, or at the nearest one: the commonest class,
-    or the mean, and between two numbers what is on the line through both, which a formula follows;
-    NaN for numbers beyond all of the first half.
+    A prediction is the outcome in the first half at the same value, or at the nearest one: the
+    commonest class, or the mean, and between two numbers the line through both, which a formula
+    follows; NaN for numbers beyond all of the first half.
     """
     if kind == "number":
         numbers = values.to_numpy(dtype=np.float64)
@@ -179,19 +179,19 @@ def _by_itself(
 
 @dataclass(frozen=True)
 class Subjects:
-    """Rows by subject, and what a quick forest reaches on rows held out in two ways.
+    """Rows by subject, and the results of a quick forest on rows held out in two ways.
 
     Attributes
     ----------
     columns : tuple of str
-        Columns that are the same within each subject; none vary within its rows.
+        Columns that are constant within each subject.
     rows : ndarray of shape (n_rows,)
         The number of each row's subject.
     by_runs : bool
         Whether subjects are runs of adjacent rows, for which the columns are not enough.
     mixed, together : float
-        The share of rows that is right (or R2) where rows are held out at random, and where those
-        of a subject are held out together.
+        The share of rows that is right (or R2) if rows are held out at random, and if those of a
+        subject are held out together.
     """
 
     columns: tuple[str, ...]
@@ -202,11 +202,11 @@ class Subjects:
 
     @property
     def n_subjects(self) -> int:
-        """Count the subjects."""
+        """The number of subjects."""
         return int(self.rows.max()) + 1
 
     def sentence(self, target: str, regression: bool) -> str:
-        """Return what is found, in both numbers, and what to do."""
+        """Describe the finding, with both numbers, and the remedy."""
         each = f"{len(self.rows) / self.n_subjects:,.0f} rows each"
         names, remedy = listed(self.columns), f"give --group {quote('+'.join(self.columns))}"
         if self.by_runs:
@@ -232,7 +232,7 @@ class Subjects:
 
 
 def repeated_subjects(problem: Problem) -> Subjects | None:
-    """Find what divides the rows into subjects that a model would know again, if anything does."""
+    """Find columns that divide the rows into subjects that a model would recognize, if any do."""
     codes: dict[str, np.ndarray] = {}  # of columns whose values repeat; gaps are a value
     for name, kind in problem.kinds.items():
         if kind in ("number", "text"):
@@ -246,7 +246,7 @@ def repeated_subjects(problem: Problem) -> Subjects | None:
 
 
 def _by_ids(problem: Problem) -> Iterator[Subjects]:
-    """Columns of ids that repeat, of which nothing is learned."""
+    """Yield subjects by columns of ids that repeat, which are not learned from."""
     for name in problem.table.columns.difference([*problem.kinds, problem.target]):
         if _ID.search(str(name)):
             rows = pd.factorize(problem.table[name].astype(str))[0]  # cells may hold lists
@@ -255,15 +255,15 @@ def _by_ids(problem: Problem) -> Iterator[Subjects]:
 
 
 def _joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """A number for each combination of two values."""
+    """Return a number for each combination of two values."""
     return np.unique(one * (other.max() + 1) + other, return_inverse=True)[1]
 
 
-# -- columns that stay the same together ----------------------------------------------------------
+# -- columns that are constant together -----------------------------------------------------------
 
 
 def _by_columns(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[Subjects]:
-    """Columns with which others, or the target, go together: those with the most others first."""
+    """Yield subjects by columns on which others, or the target, depend: the strongest first."""
     rng = np.random.default_rng(0)
     n_rows, some = len(problem.y), slice(_MOST_ROWS_LOOKED_AT)
     sizes = {name: int(code.max()) + 1 for name, code in codes.items()}
@@ -301,7 +301,7 @@ def _by_columns(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[Subj
 
 
 def _goes_with(anchor: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> bool:
-    """Return whether a column is nearly always the same within the values of another one."""
+    """Return whether a column is nearly always constant within the values of another one."""
 
     def pairs(code: np.ndarray) -> int:
         return len(np.unique(anchor * (int(code.max()) + 1) + code))
@@ -313,11 +313,11 @@ def _goes_with(anchor: np.ndarray, other: np.ndarray, rng: np.random.Generator) 
     return by_chance > 0 and pairs(other) - least <= _LEAST_SPLIT * by_chance
 
 
-# -- columns that stay the same from row to row ---------------------------------------------------
+# -- columns that are constant from row to row ----------------------------------------------------
 
 
 def _by_runs(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[Subjects]:
-    """Runs of rows in which several columns never vary, where no order of the rows explains it."""
+    """Yield runs of rows in which several columns never vary, unless rows are sorted by them."""
     slow: dict[str, np.ndarray] = {}
     for name in _unsorted(problem, codes):
         code = codes[name]
@@ -341,7 +341,7 @@ def _by_runs(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[Subject
 
 
 def _unsorted(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[str]:
-    """Columns by which the rows are not sorted, be it within the columns that they are sorted by.
+    """Yield columns by which the rows are not sorted, not even within other sorted columns.
 
     Numbers are sorted if they rise or fall, words if each has its place.
     """
@@ -363,11 +363,11 @@ def _unsorted(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[str]:
             yield name
 
 
-# -- what it matters ------------------------------------------------------------------------------
+# -- whether it matters ---------------------------------------------------------------------------
 
 
 def _tried(problem: Problem, subjects: Subjects) -> Subjects | None:
-    """Compare rows that are held out at random and by subject; None where it matters little."""
+    """Compare rows that are held out at random and by subject; None if it matters little."""
     rng = np.random.default_rng(0)
     order = rng.permutation(subjects.n_subjects)
     sizes = np.bincount(subjects.rows)[order]
@@ -389,7 +389,7 @@ def _tried(problem: Problem, subjects: Subjects) -> Subjects | None:
     if not guess:
         return None
     unit = guess if regression else 1.0
-    # Other seeds confirm what the first one finds, lest a lucky division be told.
+    # Other seeds confirm the first result, so that a lucky division is not reported.
     for seeds in ((0,), _CONFIRMED_BY):
         mixed, together = np.mean(
             [_held_out_errors(X, y, groups, regression, seed) for seed in seeds], axis=0
@@ -407,7 +407,7 @@ def _tried(problem: Problem, subjects: Subjects) -> Subjects | None:
 def _held_out_errors(
     X: np.ndarray, y: np.ndarray, groups: np.ndarray, regression: bool, seed: int
 ) -> tuple[np.ndarray, ...]:
-    """The error of each row (0 or 1, or squared) by forests that were grown without it.
+    """Return the error of each row (0 or 1, or squared) by forests that were grown without it.
 
     Rows are held out at random first, then by group.
     """

@@ -1,4 +1,4 @@
-"""Models in and out of files, and what is strange to them."""
+"""Models in and out of files, and values that they have not seen."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from covey.tables._encoders import Text
 from covey.tables._kinds import listed
 from covey.tables._known_columns import encoders_of, formats_of, kinds_of, table_for
 
-# The most rows of which it is kept that the model was fitted on them.
+# The most training rows of which a model keeps hashes.
 _MOST_ROWS_REMEMBERED = 20_000
-# So many strange rows are named; of others there is a count.
+# How many strange rows are named; the others are counted.
 _MOST_NAMED = 5
 
 
@@ -35,24 +35,24 @@ def keep_evaluation(
     rows: pd.DataFrame,
     held_out: HeldOut | None = None,
 ) -> None:
-    """Keep with a model what is known of it, and which rows it was fitted on."""
-    # Single rows of the table are no business of those who get the model.
+    """Keep with a model its evaluation, and hashes of the rows that it was fitted on."""
+    # Single rows of the table must not reach those who get the model.
     model.evaluation_ = evaluation.without_rows()
     formats = {name: form for name, form in problem.formats.items() if name in problem.kinds}
     predicts_by = model.model_
     model.model_ = replace(predicts_by, table=predicts_by.table.with_formats(formats))
     calibrate = getattr(model, "_calibrate_out_of_fold", None)
     if held_out is not None and calibrate is not None:
-        # Sets, bounds and rows for a person are then by the same rows as the scores.
+        # Sets, bounds and rows for a person then use the same rows as the scores.
         calibrate(held_out.y, held_out.predictions)
     model.seen_ = np.unique(row_hashes(rows.head(_MOST_ROWS_REMEMBERED), kinds_of(model)))
 
 
 def save_model(model: Any, path: str, rows: pd.DataFrame, keeps_rows: bool = True) -> None:
-    """Save a model, once a draft of the file was loaded and predicts what the model does.
+    """Save a model, once a draft of the file was loaded and predicts as the model does.
 
-    The first of some rows is predicted by both. Whatever fails, a file that was there stays. The
-    file has rows of the training, unless it ``keeps_rows`` not.
+    The first of some rows is predicted by both. If anything fails, an earlier file remains. The
+    file has training rows only if it ``keeps_rows``.
     """
     from covey.persistence import ModelFileError, load, save
 
@@ -72,13 +72,13 @@ def save_model(model: Any, path: str, rows: pd.DataFrame, keeps_rows: bool = Tru
 
 
 def predictions_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
-    """Probabilities, or numbers of a regressor."""
+    """Return probabilities, or numbers of a regressor."""
     rows = table_for(model, rows)
     return model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
 
 
 def load_model(path: str) -> Any:
-    """A model of a table, from a file of ``covey fit``."""
+    """Load a model of a table from a file of ``covey fit``."""
     from covey.members._base_flock import Flock
     from covey.persistence import ModelFileError, load
 
@@ -96,14 +96,14 @@ def load_model(path: str) -> Any:
 
 
 def number_columns(model: Any) -> set[str]:
-    """The columns of numbers that a model needs."""
+    """Return the columns of numbers that a model needs."""
     return {name for name, kind in kinds_of(model).items() if kind == "number"}
 
 
 def pieces_for(
     model: Any, path: str, copy: Sequence[str] = (), note: Note = ignored
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Rows with the columns that a model needs, some at a time, and those to copy beside them."""
+    """Yield rows with the columns that a model needs, some at a time, and those to copy."""
     n_rows = 0
     for piece, copies in read_pieces(
         path,
@@ -124,7 +124,7 @@ def pieces_for(
 
 
 def check_needed(model: Any, names: Collection[str], path: str) -> None:
-    """Name the columns that a table lacks, and how many it has of those that are needed."""
+    """Name the columns that a table lacks, and how many of the needed ones it has."""
     needed = list(model.feature_names_in_)
     absent = [name for name in needed if name not in set(names)]
     if not absent:
@@ -139,7 +139,7 @@ def check_needed(model: Any, names: Collection[str], path: str) -> None:
 
 
 def truth_of(values: pd.Series, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """A target's values as a model's classes are written, or numbers; and which are known."""
+    """Return a target's values as a model's classes, or as numbers; and which are known."""
     if classes is None or np.issubdtype(classes.dtype, np.number):
         truth = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
         return truth, np.isfinite(truth) if classes is None else np.isin(truth, classes)
@@ -151,7 +151,7 @@ def truth_of(values: pd.Series, classes: np.ndarray | None) -> tuple[np.ndarray,
 
 
 class Notable:
-    """Counts, over the pieces of a table, values that are strange to a model."""
+    """Counts, over the pieces of a table, of values that a model has not seen."""
 
     def __init__(self, model: Any):
         known = encoders_of(model).items()
@@ -167,7 +167,7 @@ class Notable:
         self._n_rows = self._n_far = self._n_empty = 0
 
     def count(self, piece: pd.DataFrame) -> Self:
-        """Look at the next rows: for what is no number, far outside, not seen, or empty."""
+        """Count unreadable, far, unknown and empty values in the next rows."""
         for name, encoder in self._encoders.items():
             if isinstance(encoder, Text):
                 continue
@@ -194,7 +194,7 @@ class Notable:
         return self
 
     def sentences(self) -> Iterator[str]:
-        """Return what was found, for the user."""
+        """Yield the findings as sentences for the user."""
         for name, (count, total, example) in self._unread.items():
             if count:
                 yield self._encoders[name].told(name, count, total, example)

@@ -4,21 +4,21 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-# What comes between a file and the name of its sheet or table.
+# The sign between a file and the name of its sheet or table.
 PART = "::"
 
 
-# What comes before an example that needs a model.
+# The lines before an example that needs a model.
 FITTED = "covey demo --table wine.csv", "covey fit wine.csv --target cultivar --effort fast"
 
 
 def example(*lines: str) -> str:
-    """Lines to type in an empty folder, one after another, for the end of a command's help."""
+    """Return lines to type in an empty folder, in this order, for the end of a command's help."""
     return "\b\nTry it:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def option(help: str, *names: str, **how: Any) -> Any:
-    """Return what an option is for, and how it is called; its type is beside it."""
+    """Return an option with its help and its names; its type is beside it."""
     return typer.Option(*names, help=help, **how)
 
 

@@ -57,17 +57,17 @@ def predict(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Predict every row of a table, in order, however long the table is.
+    """Predict every row of a table, in order, for tables of any length.
 
-    The table needs the columns that the model was fitted on, in any order; others are ignored.
-    A value that is missing, or was never seen, is no reason to stop. --explain says what speaks
-    for a prediction (because) and what against it, in columns of the table, each with what it adds
-    to the probability or the number, beginning with that of an average row; all columns together
-    give the prediction. It names the member that decided most, too; gate_share is how much of the
+    The table needs the columns that the model was fitted on, in any order; others are ignored. A
+    value that is missing, or was never seen, is no reason to stop. --explain names the reasons for
+    a prediction (because) and against it, in columns of the table, each with its part of the
+    probability or the number, beginning with that of an average row; all columns together give the
+    prediction. It also names the member that decided most; gate_share is how much of the
     prediction is due to the weights that members have on the row, from 0 (all rows have the same
     weights) to 1 (members are constant). --level and --reject go by the rows that the search for
-    the model held out; --level holds for the rows of each class by itself. What --threshold,
-    --find or --costs said in covey fit holds here, too, unless one of them is given again.
+    the model held out; --level holds for the rows of each class separately. The options
+    --threshold, --find or --costs of covey fit also apply here, unless one of them is given again.
     """
     from covey.cli import _models as models
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
@@ -104,7 +104,7 @@ def predict(
 def _check_promises(
     model: Any, level: float | None, reject: float | None, console: Console
 ) -> None:
-    """Refuse --level and --reject where they cannot be kept; say how right the rest is."""
+    """Refuse --level and --reject if they cannot be kept; say how right the rest is."""
     classes = hasattr(model, "classes_")
     if reject is not None and not classes:
         raise CommandError("--reject: the model predicts numbers; use --level for bounds of them.")
@@ -167,7 +167,7 @@ def predictions(
     level: float | None = None,
     reject: float | None = None,
 ) -> pd.DataFrame:
-    """The predictions of a data frame as a data frame, after the columns that are copied."""
+    """Return predictions of a data frame as a data frame, after the columns that are copied."""
     import numpy as np
     import pandas as pd
 
@@ -205,7 +205,7 @@ def predictions(
         if first:
             made["decided_by"] = [one.get("name", f"member {one['member']}") for one in first]
             made["weight"] = [round(one["weight"], 4) for one in first]
-            # What lies beyond all that was seen is no prediction.
+            # A number beyond the training range by itself is no prediction.
             made["member_predicts"] = [
                 None if record.get("cancelling") else record["members"][0]["prediction"]
                 for record in records
@@ -221,7 +221,7 @@ def predictions(
 
 
 def _reason(one: dict[str, Any]) -> str:
-    """A column that speaks for or against a decision: ``age = 71 (typical 52, +0.3)``."""
+    """Write a column that speaks for or against a decision: ``age = 71 (typical 52, +0.3)``."""
     value, typical = _shown(one["value"]), _shown(one["typical"])
     return f"{one['column']} = {value} (typical {typical}, {signed(one['push'], 2)})"
 

@@ -23,16 +23,16 @@ from covey.tables._numbers import NumberFormat
 from covey.tables._row_names import without_useless_names
 from covey.tables._table_reader import learn_reading
 
-# A target of whole numbers with more values than this is taken as a quantity.
+# A target of whole numbers with more values than this counts as a quantity.
 MOST_NUMBERED_CLASSES = 20
 MOST_FRACTION_CLASSES = 10
 MOST_CLASSES = 200
 FEWEST_ROWS = 10
 # The most bytes of a name or a word in the file of a model.
 _LONGEST_WORD = 1 << 16
-# Text that repeats itself is of use like categories; the doubt is about names of rows.
+# Text that repeats itself is as useful as categories; only names of rows are doubtful.
 _SHARE_OF_NAMES = 0.5
-# Fewer copies than this are kept together without a word.
+# Fewer copies than this are kept together without a note.
 _SHARE_OF_COPIES = 0.01
 
 
@@ -60,7 +60,7 @@ class Problem:
         return {column.name: column.kind for column in self.columns if not column.drop}
 
     def take(self, rows: np.ndarray) -> pd.DataFrame:
-        """Some rows of the columns in use; all of them without a copy."""
+        """Return some rows of the columns in use; all of them without a copy."""
         every = len(rows) == len(self.y) and np.array_equal(rows, np.arange(len(rows)))
         table = self.table[list(self.kinds)]
         return table if every else table.iloc[rows]
@@ -72,12 +72,12 @@ class Problem:
 
     @property
     def health(self) -> list[dict[str, Any]]:
-        """A line for each column, for reports."""
+        """Return a line for each column, for reports."""
         return [column.as_health() for column in self.columns]
 
     @property
     def split(self) -> str:
-        """By what rows are held out, as `covey.evaluation.Evaluation` has it."""
+        """The kind of split, as in `covey.evaluation.Evaluation`."""
         if self.times is not None:
             return "time"
         return "groups" if self.groups is not None and not self.copies else "chance"
@@ -121,7 +121,7 @@ def read_problem(
     task: str = "auto",
     table: pd.DataFrame | None = None,
 ) -> Problem:
-    """Read a table (or take one that is read) and find what a user would want to know of it."""
+    """Read a table (or take one that is read) and find all that a user should know of it."""
     if group and time:
         raise CommandError("give --group or --time, not both: rows are held out by one of them.")
     gaps = declared_gaps(gap)
@@ -210,7 +210,7 @@ def _check_lengths(problem: Problem) -> None:
     for column in problem.columns:
         if column.kind == "text" and not column.drop:
             values = problem.table[column.name].dropna().astype(str).unique().tolist()
-            # Of text that hardly repeats itself single words are kept.
+            # Of text that hardly repeats itself, single words are kept.
             if column.n_values > _SHARE_OF_NAMES * len(problem.y):
                 values = [value for value in values if " " not in value]
             words[f"value of {column.name!r}"] = values
@@ -224,7 +224,7 @@ def _check_lengths(problem: Problem) -> None:
 
 
 def text_without_use(problem: Problem) -> list[str]:
-    """Return columns of names, without which a linear model is as good on rows held out."""
+    """Return columns of names that do not help a linear model on rows held out."""
     kinds = problem.kinds
     table = problem.table[list(kinds)]
     reading = learn_reading(table, kinds)
@@ -238,7 +238,7 @@ def text_without_use(problem: Problem) -> list[str]:
 def _learn_seasons_only(
     problem: Problem, table: pd.DataFrame, time: str, dates: bool, console: Console
 ) -> None:
-    """Of the times that rows are held out by, learn what comes again: later rows are beyond."""
+    """Learn only recurring parts of the times by which rows are held out: others lie beyond."""
     learnt = learn_dates(as_kind(table[time], "date"), seasons=True) if dates else None
     if learnt is None or not learnt.parts:
         problem.columns = [column for column in problem.columns if column.name != time]
@@ -256,9 +256,9 @@ def _learn_seasons_only(
 def _keep_copies_together(problem: Problem) -> None:
     """Make groups of rows that repeat each other, unless chance alone would repeat as many.
 
-    A copy of a row that was learned from is no test. Rows of a few categories, though, are alike
+    A copy of a row that was learned from is no test. But rows of a few categories are alike
     because there are few ways to differ: if columns were independent, a pair of rows would be
-    the same with the product of the columns' own probabilities.
+    equal with the product of the columns' own probabilities.
     """
     kinds = problem.kinds
     row = pd.factorize(row_hashes(problem.table, kinds))[0]
@@ -281,9 +281,9 @@ def _keep_copies_together(problem: Problem) -> None:
 
 
 def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
-    """A number for each row, the same for the same values of the columns in use."""
-    # What pandas.util.hash_pandas_object makes of a frame, but column by column: of a long table
-    # there is no room for more than one copy.
+    """Return a number for each row, equal for equal values of the columns in use."""
+    # This is pandas.util.hash_pandas_object, but column by column: for a long table there is no
+    # room for more than one copy.
     hashes = np.full(len(table), 0x345678, dtype=np.uint64)
     factor = 1_000_003
     for place, (name, kind) in enumerate(kinds.items()):
@@ -297,7 +297,7 @@ def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
 
 
 def declared_gaps(given: Collection[str] | None) -> dict[str, list[str]]:
-    """The values of each column that stand for gaps, as --gap names them."""
+    """Return the values of each column that stand for gaps, as --gap names them."""
     found: dict[str, list[str]] = {}
     for one in given or ():
         name, _, values = one.rpartition("=")
@@ -311,7 +311,7 @@ def declared_gaps(given: Collection[str] | None) -> dict[str, list[str]]:
 
 
 def rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> pd.DataFrame:
-    """The rows that have a value in a column, with a note on the others."""
+    """Return the rows that have a value in a column, with a note on the others."""
     gaps = table[column].isna()
     if not gaps.any():
         return table
@@ -322,7 +322,7 @@ def rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> 
 def is_regression(
     values: pd.Series, n_rows: int, target: str, task: str, note: Callable[[str], None]
 ) -> bool:
-    """Return whether a target is a quantity, by its different values; refuse one of no use."""
+    """Return whether a target is a quantity, by its different values; refuse a useless one."""
     n_values = len(values)
     if n_values < 2:
         one = f"the one value {values.tolist()[0]!r}" if n_values else "no value at all"
@@ -365,7 +365,7 @@ def _is_whole(values: pd.Series) -> bool:
 
 
 def group_columns(table: pd.DataFrame, group: str | None) -> list[str]:
-    """The columns of --group, which is a name, or several that are joined by "+"."""
+    """Return the columns of --group, which is a name, or several that are joined by "+"."""
     if group is None or group in table.columns:
         return [] if group is None else [group]
     names = [name.strip() for name in group.split("+")]
@@ -399,7 +399,7 @@ def _dates(text: pd.Series, time: str) -> pd.Series:
         return pd.to_datetime(text, format=form, errors="coerce", utc=True)
 
     learnt = learn_dates(text)
-    # A month that has a name cannot be taken for a day.
+    # A month that has a name cannot be mistaken for a day.
     named = text.str.contains("[A-Za-z]{3}").all()
     form = (learnt and learnt.format) or ("mixed" if named else "ISO8601")
     dates = parsed(form)

@@ -19,10 +19,10 @@ from covey.tables._numbers import NumberFormat, as_numbers, read_numbers
 
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
 SURELY_MISSING = ["", "NaN", "nan"]
-# A target of numbers and of words has numbers from so many different ones on; of fewer, the words
-# are classes, too.
+# A target of numbers and words counts as numbers if it has this many different ones; otherwise the
+# words are classes, too.
 _FEWEST_NUMBERS_OF_A_TARGET = 20
-# So many values of a column tell that it is text, and no numbers.
+# How many values of a column show that it is text, and no numbers.
 _SAMPLE = 2_000
 
 
@@ -37,17 +37,17 @@ def read_table(
     note: Note = ignored,
     rows: Iterable[Rows] | None = None,
 ) -> pd.DataFrame:
-    """A table as a data frame, numbers as floats and everything else as text.
+    """Read a table as a data frame, with numbers as floats and everything else as text.
 
     ``path`` may be "-", standard input, or a sheet as in book.xlsx::2. ``numbers`` are the columns
-    of numbers, where they are known; by default those that hold hardly anything else, and what
-    is no number in them is a gap, with a note. ``labels`` are columns of classes, which may
-    be called None or NA: unless all else in them are numbers, only an empty cell (or NaN) is a
-    gap. Columns of ``text`` stay as they are written. ``formats`` are how columns of numbers are
-    known to be written; in others it has to be clear, and ``attrs["formats"]`` has them all.
-    ``gaps`` are values of columns that stand for gaps, with a note where one does not occur.
+    of numbers, if they are known; by default those that hold hardly anything else, and a value
+    that cannot be read as a number is a gap, with a note. ``labels`` are columns of classes, which
+    may be called None or NA: unless all other values in them are numbers, only an empty cell (or
+    NaN) is a gap. Columns of ``text`` are not changed. ``formats`` are the known formats of
+    columns of numbers; those of others must be clear, and ``attrs["formats"]`` has them all.
+    ``gaps`` are values of columns that stand for gaps, with a note if one does not occur.
     ``attrs["text"]`` are columns of numbers that may be read in two ways, and stay text. ``rows``
-    are some that were read already.
+    are some that were already read.
     """
     made = _Made(numbers, labels, text, dict(formats or {}), gaps or {}, note)
     with parquet_columns(path if rows is None else "-") as file:
@@ -74,11 +74,11 @@ def read_pieces(
     formats: Mapping[str, NumberFormat] | None = None,
     note: Note = ignored,
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Data frames that together are the table, each small enough for any memory.
+    """Yield data frames that together are the table, each small enough for any memory.
 
     Each comes with a frame of the columns to ``copy``, as far as the table has them, in the types
-    of the file. Other ``columns`` may be left unread. Unless it is known, the first piece has to
-    show how a column of numbers writes them.
+    of the file. Other ``columns`` may be left unread. Unless the format of a column of numbers is
+    known, the first piece must show it.
     """
     shown: dict[str, NumberFormat | None] = {}
     for rows in batches(path, columns, note):
@@ -95,9 +95,9 @@ def known_frame(
     shown: dict[str, NumberFormat | None],
     labels: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Some rows of a table as a data frame, where the columns of numbers are known.
+    """Return some rows of a table as a data frame, with known columns of numbers.
 
-    ``shown`` takes the formats that these rows show; words for gaps are kept in ``labels``.
+    ``shown`` gets the formats that these rows show; words for gaps are kept in ``labels``.
     """
     made = {}
     for name, column in zip(rows.batch.schema.names, rows.batch.columns, strict=True):
@@ -117,10 +117,10 @@ def _known_numbers(
     shown: dict[str, NumberFormat | None],
     decimal: str | None,
 ) -> Any:
-    """Text of a column of numbers as floats.
+    """Return text of a column of numbers as floats.
 
-    Where one value is no number, the preparation looks at them one by one: it knows the format
-    that the model was fitted on. One that only this table shows is written as plain numbers.
+    If one value cannot be read, the preparation reads them one by one: it knows the format that
+    the model was fitted on. A format that only this table shows is written as plain numbers.
     """
     form = known.get(name)
     if form is None:
@@ -138,7 +138,7 @@ def _known_numbers(
 
 @dataclass
 class _Made:
-    """A frame in the making: what is known of its columns, and what was found."""
+    """A frame in the making: facts about its columns, and findings."""
 
     numbers: Collection[str] | None
     labels: Collection[str]
@@ -173,7 +173,7 @@ class _Made:
             # A copy, so that Arrow's memory serves the next column.
             found[name] = column.to_pandas().copy()
             del column
-        # The other columns may tell how to read those that may be read in two ways.
+        # The other columns may show how to read those that may be read in two ways.
         sure = next(iter(self.marks)) if len(self.marks) == 1 else None
         unclear, self.unclear = self.unclear, {}
         for name, column in unclear.items():
@@ -235,7 +235,7 @@ class _Made:
 
 
 def _single(column: Any, number: bool, as_text: bool = False) -> Any:
-    """A column of Arrow as one of plain values; long whole numbers become text, digit by digit."""
+    """Return a column of Arrow with plain values; long whole numbers become text, by digits."""
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if types.is_null(column.type):

@@ -35,10 +35,9 @@ def report(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a page that shows how right a model is on a table, what it looks at, and why.
+    """Write a page that shows how right a model is on a table, which columns it uses, and why.
 
-    Give rows that the model has not seen: on others it looks better than it is, which covey
-    notes.
+    Give rows that the model has not seen: on others it looks better than it is, which covey notes.
     """
     import numpy as np
 
@@ -70,7 +69,7 @@ def report(
     for sentence in models.Notable(fitted).count(frame).sentences():
         console.note(sentence)
     frame, truth = _known_rows(frame, target, classes, console)
-    # What is said is about the columns of this table that the model reads.
+    # The page is about the columns of this table that the model reads.
     caution, rows = None, table_for(fitted, frame)
     if hasattr(fitted, "seen_"):
         hashes = row_hashes(rows, kinds_of(fitted))
@@ -89,7 +88,7 @@ def report(
         caution=caution,
         # As in the file: the first row below the header has 1.
         row_names=frame.index + 1 if name is None else frame[name],
-        # What was promised when it was fitted stands beside what new rows say.
+        # The results of the fit stand beside those of the new rows.
         rivals={}
         if promised is None
         else {f"{promised.name}, held out when fitted": promised.measures},
@@ -109,7 +108,7 @@ def report(
 def _known_rows(
     frame: pd.DataFrame, target: str, classes: np.ndarray | None, console: Console
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The rows whose true value is known to the model, and these values."""
+    """Return the rows whose true value is known to the model, and these values."""
     from covey.cli._models import truth_of
     from covey.cli._problem import rows_with
 
@@ -130,7 +129,7 @@ def _known_rows(
 
 
 def check_reporting() -> None:
-    """Report before anything slow happens that reports cannot be made."""
+    """Raise an error, before anything slow happens, if reports cannot be made."""
     try:
         import covey.reporting  # noqa: F401
     except ImportError as error:

@@ -34,8 +34,8 @@ def select(
 ) -> None:
     """Show all columns that carry something about a target, and the fewest that suffice.
 
-    Columns are tested alone, beside others and in pairs; what is correlated with a column that
-    matters, matters too. Of columns that may stand in for each other, the fewest have one. Members
+    Columns are tested alone, beside others and in pairs; a column that is correlated with one that
+    matters, matters, too. Of columns that can replace each other, the fewest have one. Members
     that are grown on many halves of the rows show which pairs work together.
     """
     from covey.cli._problem import read_problem
@@ -54,9 +54,9 @@ def select(
 def selected_columns(
     problem: Any, *, n_pairs: int, n_resamples: int, seed: int, level: float = 0.05
 ) -> dict[str, Any]:
-    """All of a table's columns that matter, the fewest, their twins, and pairs members keep.
+    """Return the columns that matter, the fewest, their twins, and pairs that members keep.
 
-    They come in the order of what `covey fit` says that they count.
+    They are ordered by the importance that `covey fit` reports.
     """
     import numpy as np
 

@@ -34,8 +34,8 @@ def serve(
 
     The page asks for a row and shows the answer, why, and what would change it. Programs send rows
     to /predict and others; /openapi.json describes them. By default only this machine can reach
-    the server: it asks nobody for a password. Ctrl-C or SIGTERM ends it when all requests that are
-    under way are answered.
+    the server, which asks for no password. Ctrl-C or SIGTERM ends it once all requests under way
+    are answered.
     """
     from threadpoolctl import threadpool_limits
 

@@ -1,4 +1,4 @@
-"""Where tables come from: which kind of file it is, and its rows as Arrow's record batches."""
+"""Sources of tables: the kind of a file, and its rows as Arrow's record batches."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ PARQUET = (".parquet", ".pq")
 _SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 _JSON = (".jsonl", ".ndjson", ".json")
-# So many rows are one batch.
+# How many rows are one batch.
 _BATCH_ROWS = 5_000
 _LARGEST_EXACT = 2**53
-# An archive of a few kilobytes may hold much more than any memory.
+# An archive of a few kilobytes may unpack to more than any memory.
 _MOST_BYTES = 1 << 31
 
 
@@ -46,7 +46,7 @@ class Rows(NamedTuple):
 
     batch: pa.RecordBatch
     words: bool = True  # whether words such as NA are gaps: people wrote it, not a program
-    decimal: str | None = "."  # the decimal mark where a column shows none; None: who knows
+    decimal: str | None = "."  # the decimal mark if a column shows none; None: unknown
 
 
 def called(path: str) -> str:
@@ -55,7 +55,7 @@ def called(path: str) -> str:
 
 
 def located(path: str) -> tuple[str, str | None]:
-    """Return a file, and the sheet or table in it that is meant, if one is named."""
+    """Return a file, and the named sheet or table in it, if one is named."""
     file, mark, part = path.rpartition(PART)
     return (path, None) if not mark or not file or os.path.exists(path) else (file, part)
 
@@ -87,7 +87,7 @@ def batches(
             yield from rows_of(_records(source, name, note), columns)
         else:
             for batch, separator in csv_batches(source, name, separator_of(file), note):
-                # Where commas separate fields, one within a number sets thousands apart.
+                # If commas separate fields, a comma within a number separates thousands.
                 yield Rows(batch, True, "." if separator == "," else None)
 
 
@@ -96,7 +96,7 @@ def batches(
 
 @contextmanager
 def sentences(name: str) -> Iterator[None]:
-    """Errors in the content of a file become a sentence about it."""
+    """Turn errors in the content of a file into a sentence about it."""
     try:
         yield
     except (gzip.BadGzipFile, zlib.error, EOFError):
@@ -107,7 +107,7 @@ def sentences(name: str) -> Iterator[None]:
 
 @contextmanager
 def opening(path: str, what: str, hint: str = "") -> Iterator[None]:
-    """Errors of the system in this block become a sentence about the file."""
+    """Turn errors of the system in this block into a sentence about the file."""
     try:
         yield
     except FileNotFoundError:
@@ -120,9 +120,9 @@ def opening(path: str, what: str, hint: str = "") -> Iterator[None]:
 
 @contextmanager
 def opened(path: str) -> Iterator[tuple[Any, bytes]]:
-    """Give the bytes of a file, unpacked, and the first of them.
+    """Yield the bytes of a file, unpacked, and the first of them.
 
-    Files that are not read from their begin to their end are given by their path.
+    Files that are not read from beginning to end are given by their path.
     """
     if path == "-":
         if sys.stdin.isatty():
@@ -141,7 +141,7 @@ def opened(path: str) -> Iterator[tuple[Any, bytes]]:
         if path != "-" and source is raw and (parquet or _is_database(head)):
             source = path
         elif parquet:
-            # Its index is at the end, so that a stream has to be read whole.
+            # Its index is at the end, so that a stream must be read whole.
             source = io.BytesIO(source.read())
         yield source, head
     finally:
@@ -161,7 +161,7 @@ def _ending(path: str) -> str:
 
 
 def separator_of(path: str) -> str | None:
-    """Return what separates fields by the file's name; None if the header decides."""
+    """Return the separator of fields by the file's name; None if the header decides."""
     ending = _ending(path)
     if path == "-" or ending in (*PARQUET, *_SHEETS, *_DATABASES, *_JSON):
         return None
@@ -189,7 +189,7 @@ def _parquet_rows(source: Any, columns: Collection[str] | None) -> Iterator[Rows
 
 @contextmanager
 def parquet_columns(path: str) -> Iterator[Any | None]:
-    """Give a Parquet file, of which columns are read one by one; None for files of other kinds."""
+    """Yield a Parquet file, of which columns are read one by one; None for other files."""
     if path == "-" or not os.path.isfile(path):
         yield None
         return
@@ -201,7 +201,7 @@ def parquet_columns(path: str) -> Iterator[Any | None]:
             yield None
 
 
-# -- JSON: one object a line, or a list of objects ------------------------------------------------
+# -- JSON: one object per line, or a list of objects ----------------------------------------------
 
 
 def _records(source: Any, name: str, note: Note) -> Iterator[dict[str, Any]]:
@@ -270,7 +270,7 @@ def _cells(source: Any, name: str, sheet: str | None, note: Note) -> list[list[A
     """Return the rows of a sheet, by default of the first one that has any.
 
     python-calamine reads xlsx, xls and ods, ten times as fast as openpyxl does xlsx, in one small
-    package, and takes the values that were last shown: no formula is run, no link followed.
+    package, and returns the values that were last shown: no formula is run, no link followed.
     """
     try:
         import python_calamine
@@ -299,7 +299,7 @@ def _cells(source: Any, name: str, sheet: str | None, note: Note) -> list[list[A
 
 
 def _check_archive(source: Any, name: str) -> None:
-    """Refuse a file that is no spreadsheet, or too large a one, before it is unpacked."""
+    """Refuse a file that is not a spreadsheet, or too large, before it is unpacked."""
     if zipfile.is_zipfile(source):
         try:
             with zipfile.ZipFile(source) as archive:
@@ -336,12 +336,11 @@ def _cell(cell: Any) -> Any:
 
 # -- databases ------------------------------------------------------------------------------------
 
-# A file of someone else is data, not a program. So it is opened for reading only, only tables
-# are read (a view is SQL that the file brings), only columns that are stored, and every name is
-# quoted.
+# A foreign file is data, not a program. So it is opened for reading only, only tables are read (a
+# view is SQL that the file brings), only columns that are stored, and every name is quoted.
 
 
-# Tables and views with their kinds, and of a table the columns that are stored.
+# Tables and views with their kinds, and the stored columns of a table.
 _LISTS = {
     "SQLite": (
         "SELECT name, type FROM pragma_table_list WHERE schema = 'main' "
@@ -374,14 +373,14 @@ def _database_rows(
         result = database.execute(
             f"SELECT {', '.join(map(_quoted, found))} FROM main.{_quoted(table)}"
         )
-        # One by one: how whole batches are got differs between versions of DuckDB.
+        # One by one: the way to get whole batches differs between versions of DuckDB.
         rows = chain.from_iterable(iter(lambda: result.fetchmany(_BATCH_ROWS), []))
         yield from rows_of((dict(zip(names, row, strict=True)) for row in rows), columns)
 
 
 @contextmanager
 def _connection(path: str, kind: str) -> Iterator[Any]:
-    """Give a connection that only reads."""
+    """Yield a connection that only reads."""
     if kind == "SQLite":
         failure: type[Exception] = sqlite3.Error
         connect = partial(sqlite3.connect, f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
@@ -409,7 +408,7 @@ def _connection(path: str, kind: str) -> Iterator[Any]:
 
 
 def _table_of(path: str, table: str | None, kinds: dict[str, str]) -> str:
-    """Return the table that is meant; with one table in the file there is no question."""
+    """Return the wanted table; if the file has only one, it is that."""
     tables = sorted(name for name, kind in kinds.items() if kind == "table")
     if table is None:
         if len(tables) == 1:
@@ -444,9 +443,9 @@ def _quoted(name: str) -> str:
 def rows_of(
     records: Iterator[dict[str, Any]], columns: Collection[str] | None = None
 ) -> Iterator[Rows]:
-    """Yield records as batches; one that lacks a column has a gap, other columns may be left out.
+    """Yield records as batches, with gaps for columns that a record lacks.
 
-    Which columns there are says each batch by itself.
+    Each batch names its columns.
     """
     while part := list(islice(records, _BATCH_ROWS)):
         names = dict.fromkeys(name for record in part for name in record)

@@ -1,12 +1,12 @@
-"""Tables as text: CSV and its relatives, in UTF-8 or in what spreadsheets of old wrote.
+"""Tables as text: CSV and similar forms, in UTF-8 or in the encodings of old spreadsheets.
 
-Arrow parses the text, a block of whole records at a time. Nothing that we tried does the rest
+Arrow parses the text, a block of whole records at a time. No library that we tried does the rest
 (`python -m benchmarks.readers` compares pandas, polars and DuckDB on odd files):
 
-- DuckDB's sniffer takes a file of which one record is too short or too long for another dialect
+- DuckDB's sniffer assumes another dialect for a file with one record that is too short or too long
   (one column named "a,b"; the rows before the long record lost) where we name the record; it
   renames a second column of the same name, reads archives and NUL bytes as text, splits "3,147"
-  in a TSV file at its commas, and gives no rows of a pipe. It is 68 MB.
+  in a TSV file at its commas, and returns no rows of a pipe. It is 68 MB.
 - polars and pandas refuse text that is neither UTF-8 nor announced, and polars guesses no
   separator.
 - ``pyarrow.csv.open_csv`` guesses no separator, keeps a thread in the stream, so that Ctrl-C does
@@ -41,7 +41,7 @@ Note = Callable[[str], None]
 
 
 def ignored(sentence: str) -> None:
-    """Take a note that nobody reads."""
+    """Ignore a note."""
 
 
 # -- encodings ------------------------------------------------------------------------------------
@@ -61,8 +61,8 @@ def utf8_blocks(
 ) -> Iterator[bytes]:
     """Yield a text as blocks of whole lines in UTF-8.
 
-    What is no UTF-8 is taken for Windows-1252 (Latin-1), from there on. No line may have more
-    bytes than the ``longest``.
+    Bytes that are not UTF-8 are read as Windows-1252 (Latin-1), from there on. No line may have
+    more bytes than the ``longest``.
     """
     western = beyond_ascii = False
     for block in _lines(source, name, note, longest):
@@ -89,7 +89,7 @@ def utf8_blocks(
 
 
 def _lines(source: Any, name: str, note: Note, longest: float) -> Iterator[bytes]:
-    """Yield whole lines of a text; UTF-16 is recoded, and ends of lines of old Macs replaced."""
+    """Yield whole lines of a text; UTF-16 is recoded, and line ends of old Macs are replaced."""
     pieces: Iterator[bytes] = iter(lambda: source.read(_BLOCK_BYTES), b"")
     first = next(pieces, b"")
     pieces, look = chain([first], pieces), first[:_LONGEST_LOOK]
@@ -117,7 +117,7 @@ def _lines(source: Any, name: str, note: Note, longest: float) -> Iterator[bytes
 
 
 def _utf16(head: bytes) -> str | None:
-    """Return the kind of UTF-16 that a text begins in, if it is any."""
+    """Return the kind of UTF-16 in which a text begins, if it is any."""
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
     # Without its mark, half of the bytes of Western text are zero.
@@ -189,9 +189,9 @@ def _too_long() -> str:
 
 
 def _without_quotes(block: bytes, separators: str) -> bytes:
-    """Blank out what is within quotes.
+    """Blank out text within quotes.
 
-    Quotes count where a field begins with one; others are inches.
+    Quotes count if a field begins with one; others are inches.
     """
     if b'"' not in block:
         return block
@@ -203,7 +203,7 @@ def _without_quotes(block: bytes, separators: str) -> bytes:
 def read_header(
     source: Any, name: str, separator: str | None = None, note: Note = ignored
 ) -> tuple[list[str], str]:
-    """Return the names of the columns of a text, and what separates them."""
+    """Return the names of the columns of a text, and their separator."""
     return _header(utf8_blocks(source, name, note), name, separator)[:2]
 
 
@@ -233,7 +233,7 @@ def _header(
 
 
 def column_names(fields: list[str], name: str) -> list[str]:
-    """Return names of columns without blanks around them; two of one name are refused."""
+    """Return names of columns without blanks around them; refuse two equal names."""
     names = [field.strip() or f"unnamed {number}" for number, field in enumerate(fields, start=1)]
     field, count = Counter(names).most_common(1)[0]
     if count > 1:

@@ -47,7 +47,7 @@ def check_writable(
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """Errors of the system in this block become a sentence about the file."""
+    """Turn errors of the system in this block into a sentence about the file."""
     try:
         yield
     except OSError as error:
@@ -56,10 +56,10 @@ def writing(path: str) -> Iterator[None]:
 
 @contextmanager
 def table_writer(path: str | None, raw: bool = False) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Give a function that writes data frames one after another; to stdout as CSV without a path.
+    """Yield a function that writes data frames one after another; to stdout as CSV without a path.
 
-    Text that a spreadsheet would run is quoted in CSV, unless it is to be ``raw``; what a terminal
-    would obey is shown instead.
+    Text that a spreadsheet would run is quoted in CSV, unless it must be ``raw``; characters that
+    a terminal would interpret are shown instead.
     """
     if path is None:
         yield _csv_writer(sys.stdout, ",", raw, shown=sys.stdout.isatty())
@@ -112,7 +112,7 @@ def _parquet_writer(path: Path, stack: ExitStack) -> Callable[[pd.DataFrame], No
 
 
 def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with an apostrophe before text that spreadsheets take for a formula."""
+    """Return a frame with an apostrophe before text that spreadsheets treat as a formula."""
     import pandas as pd
 
     frame = frame.rename(columns=lambda name: _quoted(str(name)))
@@ -125,7 +125,7 @@ def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _quoted(text: str) -> str:
-    """Text as a spreadsheet may have it; a number, or a single sign, stays as it is."""
+    """Return text in the form for a spreadsheet; a number, or a single sign, is unchanged."""
     if len(text) < 2 or text[0] not in "=+-@\t\r":
         return text
     try:

@@ -1,6 +1,6 @@
 """Fits on Dask collections: the rows of a table on a cluster, or on disk beyond memory.
 
-Estimators import this where they are given a Dask collection; users need nothing of it.
+Estimators import this when they are given a Dask collection; users need not import it.
 """
 
 try:

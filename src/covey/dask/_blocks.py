@@ -1,4 +1,4 @@
-"""The rows of one block of a table, where they are kept: what they can be reduced to."""
+"""The rows of one block of a table, where they are kept, and the sums over them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from covey.fusers._gate import GateFeatures
 Method = Callable[..., Any]
 Call = tuple[Method, tuple[Any, ...]]
 
-# The methods that change a `SearchBlock`, by how many arguments identify what is changed: a
-# later call with the same ones makes an earlier one superfluous. None: all calls are needed.
+# The methods that change a `SearchBlock`, by how many arguments identify the change: a later call
+# with the same ones makes an earlier one superfluous. None: all calls are needed.
 _CHANGES: dict[Method, int | None] = {
     SearchBlock.set_weight_unit: 0,
     SearchBlock.standardize: 1,
@@ -38,7 +38,7 @@ _CHANGES: dict[Method, int | None] = {
     SearchBlock.begin_growing: 1,
     SearchBlock.predict_held_out: None,
 }
-# The same of a `RowBlock`: which earlier ones each makes superfluous.
+# For methods of a `RowBlock`: which earlier ones each makes superfluous.
 _GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
     RowBlock.see: (),
     RowBlock.trust: (),
@@ -57,7 +57,7 @@ class ReplayLog:
         self.calls: list[Call] = []
 
     def note(self, method: Method, args: tuple[Any, ...]) -> None:
-        """Take note of a call of all blocks."""
+        """Record a call of all blocks."""
         if method is SearchBlock.grown:
             name, inner = args[:2]
             if inner not in _GROWN_CHANGES:
@@ -86,7 +86,7 @@ class ReplayLog:
 
 
 def _copied(args: Any) -> Any:
-    """Arguments as they are now: the caller may change an array later."""
+    """Return arguments as they are now: the caller may change an array later."""
     if isinstance(args, np.ndarray):
         return args.copy()
     if type(args) is tuple:
@@ -94,8 +94,8 @@ def _copied(args: Any) -> Any:
     return args
 
 
-# The columns that a `Gate` sees, and those of a linear model, where a search has the name of a
-# basis.
+# The columns that a `Gate` sees, and those of a linear model, in place of the name of a basis in a
+# search.
 GATE, LINEAR = "gate", "linear model"
 
 
@@ -110,7 +110,7 @@ class TableBlock(SearchBlock):
 
     @property
     def n_bytes(self) -> int:
-        """Return how large it may become, as far as it has got."""
+        """The bytes that the block may grow to, in its present state."""
         n_runs, n_rows = self.run_weight.shape
         arrays = [self._given, self.run_weight, *self._share.values(), *self.predicted.values()]
         if self.is_sparse:
@@ -151,10 +151,10 @@ class TableBlock(SearchBlock):
     def stage_scores(
         self, classes: np.ndarray, theta: np.ndarray, intercept: np.ndarray, fuser: Fuser
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The weight of rows that the first member, the first two, ... get right, and of all.
+        """Return the weight of rows right by the first member, the first two, ..., and of all.
 
-        Of the rows held out, if some are. The members are given for standardized columns:
-        ``theta`` is (C, K, D), ``intercept`` (C, K).
+        They are the rows held out, if there are some. The members are given for standardized
+        columns: ``theta`` is (C, K, D), ``intercept`` (C, K).
         """
         weight = self.weight
         if self._held_out_rows is not None:
@@ -181,7 +181,7 @@ class TableBlock(SearchBlock):
         return self._values[None]
 
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> None:
-        """Center and scale y, and clip what is farther from 0."""
+        """Center and scale y, and clip values that are farther from 0."""
         # The y of a row of weight 0 does not count.
         values = (np.where(self.weight > 0, self._values, center) - center) / scale
         if farthest is not None:
@@ -193,7 +193,7 @@ class TableBlock(SearchBlock):
         self.target = ValueTarget(self._standardized(), loss)
 
     def target_loss(self, loss: ValueLoss) -> tuple[np.ndarray]:
-        """The weighted sum of the losses of the constant 0, (1,)."""
+        """Return the weighted sum of the losses of predicting 0, (1,)."""
         return (np.array([loss.value(self._standardized()) @ self.weight]),)
 
     def _standardized(self) -> np.ndarray:
@@ -206,27 +206,27 @@ class TableBlock(SearchBlock):
         self._in_weighted_order = None
 
     def compare_errors(self, theta: np.ndarray, intercept: np.ndarray) -> None:
-        """Let it be one of the errors' sizes of a linear model, (1, D) and (1,), of X itself."""
+        """Let it be one of a linear model's absolute errors, (1, D) and (1,), of X itself."""
         predicted = linear_logits(self._given, theta, intercept)[0]
         self._compared = np.abs(self._standardized() - predicted)
-        # Needed while the model was fitted only.
+        # This was only needed while the model was fitted.
         self.designs.pop(LINEAR, None)
         self._in_weighted_order = None
 
     def compared_extent(self) -> np.ndarray:
-        """The greatest of these numbers, and of their negatives, (2, 1)."""
+        """Return the greatest of these numbers, and of their negatives, (2, 1)."""
         used = self._compared[self.weight > 0]
         ends = used.max(initial=-np.inf), -used.min(initial=np.inf)
         return np.array(ends)[:, None]
 
     def compared_weight_up_to(self, values: np.ndarray) -> tuple[np.ndarray]:
-        """The weight of the rows whose number is at most each of ``values`` (1, k)."""
+        """Return the weight of the rows whose number is at most each of ``values`` (1, k)."""
         if self._in_weighted_order is None:
             self._in_weighted_order = WeightedRows(self._compared[None], self.weight[None])
         return (self._in_weighted_order.up_to(values),)
 
     def compared_loss(self, loss: ValueLoss) -> tuple[np.ndarray]:
-        """The weighted sum of the losses of these numbers, taken as errors, (1,)."""
+        """Return the weighted sum of the losses of these numbers, as errors, (1,)."""
         return (np.array([loss.value(self._compared) @ self.weight]),)
 
     # -- a gate that is given --------------------------------------------------------------
@@ -236,24 +236,24 @@ class TableBlock(SearchBlock):
         self.gates[GATE] = sees.designs(self._given)
 
     def squares(self, sees: GateFeatures) -> Any:
-        """The squares of sparse columns: see `GateFeatures.squares`."""
+        """Return the squares of sparse columns: see `GateFeatures.squares`."""
         return sees.squares(self._given.tocsc())
 
     def gate_importance(self, gate: Gate) -> tuple[np.ndarray, np.ndarray]:
-        """The weighted sum of each member's importance, (K,), and of the weights, (1,)."""
+        """Return the weighted sum of each member's importance, (K,), and of the weights, (1,)."""
         gates = softmax_first(gate._sees.logits(self._given, gate.coef_, gate.intercept_))
         return gates @ self.weight, np.array([self.weight.sum()])
 
     def prediction_sums(
         self, basis: Basis, coef: np.ndarray, intercept: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The weighted sum of what members (C, K, P) predict, (K, C), and of the weights, (1,)."""
+        """Return the weighted sum of members' predictions, (K, C), and of the weights, (1,)."""
         outputs = linear_logits(basis.rows(self._given), coef, intercept)
         values = outputs if len(coef) == 1 else softmax_first(outputs)
         return (values @ self.weight).T, np.array([self.weight.sum()])
 
     def held_out_loss(self, kind: Kind, runs: np.ndarray, parts: Parts) -> tuple[np.ndarray]:
-        """The sum of the losses of the rows that the fold of each run holds out, (R,)."""
+        """Return the sum of the losses of the rows that the fold of each run holds out, (R,)."""
         predicted = self._gated_rows(kind).predictions(parts, runs)
         losses = self.target.likelihood.losses(predicted)
         held_out = [self._parts[run][1] for run in runs]
@@ -274,7 +274,7 @@ class TableBlock(SearchBlock):
     def member_sums(
         self, coef: np.ndarray, intercept: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """How many rows have a weight, (1,), and sums of what members predict, and of squares."""
+        """Return how many rows have a weight, (1,), and sums of predictions and their squares."""
         values = linear_logits(self._given[self.weight > 0], coef, intercept)
         return np.array([float(values.shape[1])]), values.sum(axis=1), (values**2).sum(axis=1)
 
@@ -287,7 +287,7 @@ def table_block(
     starts: np.ndarray,
     sparse: bool,
 ) -> TableBlock:
-    """The block that a fit works on; ``sparse`` is whether some block of the table is."""
+    """Return the block of a fit; ``sparse`` is whether some block of the table is."""
     codes = np.searchsorted(classes, rows.labels)[rows.codes]
     target: Target = ClassTarget(codes, len(classes))
     if rows.values is not None:

@@ -27,8 +27,8 @@ def check_columns(estimator: Any, X: Any, reset: bool = False) -> None:
 def lazily(estimator: Any, method: str, X: Any, **how: Any) -> Any:
     """Return what a method of a fitted estimator returns for a collection.
 
-    A Dask array with the blocks of X, whose lengths are not known if X is a frame; a Dask frame
-    if the method returns data frames.
+    The result is a Dask array with the blocks of X, whose lengths are not known if X is a frame; a
+    Dask frame if the method returns data frames.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def _result(rows: Any, estimator: Any, method: str, how: dict[str, Any], nothing
 
 
 def lazy_score(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """Accuracy, also of the oracle, or R^2 of a regressor, over all blocks of a collection.
+    """Return the accuracy, also of the oracle, or R^2 of a regressor, over all blocks.
 
     Examples
     --------
@@ -103,15 +103,15 @@ def lazy_score(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> flo
     apart = mean - weight @ mean / weight.sum()
     total = spread.sum() + weight @ apart**2
     if total == 0:
-        # As scikit-learn has it where y is constant.
+        # This is scikit-learn's convention for a constant y.
         return float(squared_error.sum() == 0)
     return float(1.0 - squared_error.sum() / total)
 
 
 def _oracle_score(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
-    """The score of a flock that the oracle fuses: see its ``oracle_score``.
+    """Return the score of a flock that the oracle fuses: see its ``oracle_score``.
 
-    Which members are constant is known from all blocks only, so these are read twice.
+    Only all blocks together show which members are constant, so these are read twice.
     """
     blocks = delayed_blocks(X, y, sample_weight)
     count = dask.delayed(_decision_counts, pure=False)
@@ -126,7 +126,7 @@ def _oracle_score(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
 
 
 def _decisions(estimator: Any, X: Any) -> Any:
-    """Return what each member decides for the rows of a block, (n, K), as positions of classes."""
+    """Return the decision of each member for the rows of a block, (n, K), as class positions."""
     return estimator.member_probabilities(X).argmax(axis=2)
 
 
@@ -138,7 +138,7 @@ def _decision_counts(estimator: Any, X: Any) -> np.ndarray:
 
 
 def _right(estimator: Any, constant: np.ndarray, X: Any, y: Any, weight: Any) -> np.ndarray:
-    """The weight of a block, and of the rows right by any member that varies, and by each."""
+    """Return the weights of a block, of rows right by any varying member, and by each."""
     if not X.shape[0]:
         return np.zeros(2 + len(constant))
     weight = _weights(y, weight)
@@ -152,13 +152,13 @@ def _weights(y: Any, weight: Any) -> np.ndarray:
 
 
 def _accuracy(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
-    """The sum of the weights of a block, and its accuracy."""
+    """Return the sum of the weights of a block, and its accuracy."""
     total = float(_weights(y, weight).sum())
     return total, estimator.score(X, y, weight) if total else 0.0
 
 
 def _errors(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[float, float, float, float]:
-    """The sum of the weights of a block, of squared errors, the mean of y, and its spread."""
+    """Return the sum of the weights of a block, of squared errors, mean and spread of y."""
     y, weight = np.asarray(y, dtype=np.float64), _weights(y, weight)
     total = float(weight.sum())
     if not total:

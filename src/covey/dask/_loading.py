@@ -26,7 +26,7 @@ def is_frame(collection: Any) -> bool:
 
 
 def delayed_blocks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
-    """X, y and weights of each block of rows, as Delayed: the blocks are those of X."""
+    """Return X, y and weights of each block of rows, as Delayed: the blocks are those of X."""
     rows = _BlocksOfX(X)
     columns = [rows.blocks(), rows.matched(y, "y")]
     if sample_weight is None:
@@ -37,7 +37,7 @@ def delayed_blocks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, A
 
 
 def in_whole_rows(X: Any) -> Any:
-    """A Dask array whose blocks have all columns."""
+    """Return a Dask array whose blocks have all columns."""
     if X.ndim != 2 or np.isnan(X.shape[1]):
         raise ValueError(
             f"X must have two dimensions, rows and a known number of columns, got shape {X.shape}."
@@ -46,7 +46,7 @@ def in_whole_rows(X: Any) -> Any:
 
 
 def check_numeric_columns(X: Any) -> None:
-    """Refuse a collection that holds other things than numbers, by the names of its columns."""
+    """Refuse a collection with other values than numbers, by the names of its columns."""
     if not is_frame(X):
         if X.dtype.kind not in "biufO":
             raise ValueError(f"X must hold numbers, but its dtype is {X.dtype}; encode it.")
@@ -63,7 +63,7 @@ def check_numeric_columns(X: Any) -> None:
 
 
 class _BlocksOfX:
-    """The blocks of X, and how y and weights are cut like them."""
+    """The blocks of X, and the cuts of y and weights into the same blocks."""
 
     def __init__(self, X: Any) -> None:
         self._X = X if is_frame(X) else in_whole_rows(X)
@@ -75,7 +75,7 @@ class _BlocksOfX:
         return list(blocks) if is_frame(self._X) else list(blocks[:, 0])
 
     def matched(self, other: Any, name: str) -> list[Any]:
-        """The blocks of y or weights."""
+        """Return the blocks of y or weights."""
         n_blocks = self._X.npartitions if is_frame(self._X) else self._X.numblocks[0]
         if not is_dask(other):
             return self._cut(np.asarray(other), name)
@@ -99,7 +99,7 @@ class _BlocksOfX:
         return list(other.rechunk((lengths,)).to_delayed())
 
     def _cut(self, array: np.ndarray, name: str) -> list[Any]:
-        """The blocks of an array in memory."""
+        """Return the blocks of an array in memory."""
         if array.ndim != 1:
             raise ValueError(f"{name} must be 1D, got an array of {array.ndim} dimensions.")
         lengths = self._known_lengths()
@@ -135,12 +135,12 @@ class LoadedRows(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Return how large it is."""
+        """The bytes of the rows."""
         return size_of(tuple(self))
 
 
 class Facts(NamedTuple):
-    """What is known of a block once it is loaded."""
+    """The facts about a block once it is loaded."""
 
     address: str  # of the worker that has it
     n_rows: int
@@ -155,7 +155,7 @@ class Facts(NamedTuple):
 def checked_rows(
     X: Any, y: Any, weight: Any, number: int, names: Sequence[str] | None, numeric: bool
 ) -> LoadedRows:
-    """A block of rows, or one sentence about what is wrong with it.
+    """Return a block of rows, or raise one sentence about what is wrong with it.
 
     ``number`` counts the blocks, ``names`` are those of the columns, and ``numeric`` is whether
     y holds numbers (a regression) instead of labels.
@@ -181,7 +181,7 @@ def checked_rows(
 
 
 def facts_of(rows: LoadedRows, address: str, wants_digest: bool) -> Facts:
-    """Return what the fit must know of a block."""
+    """Return the facts about a block that the fit needs."""
     n_labels, used = len(rows.labels), rows.weight > 0
     heaviest = np.zeros(n_labels)
     np.maximum.at(heaviest, rows.codes, rows.weight)
@@ -198,7 +198,7 @@ def facts_of(rows: LoadedRows, address: str, wants_digest: bool) -> Facts:
 
 
 def _features(X: Any, number: int, names: Sequence[str] | None) -> Any:
-    """A block of X as float64, an array or CSR."""
+    """Return a block of X as float64, an array or CSR."""
     try:
         if hasattr(X, "tocsr"):
             X = X.tocsr().astype(np.float64)

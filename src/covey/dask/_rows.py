@@ -1,4 +1,4 @@
-"""The rows of Dask collections as estimators fit on them: reductions over blocks, no arrays."""
+"""The rows of Dask collections in the form of a fit: reductions over blocks, no arrays."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class DaskRows:
     """The blocks of a Dask table as the rows of a fit; see `InMemoryRows`.
 
     A gate needs X after the members are grown: ``keeps_features``. ``classes`` are the labels,
-    sorted; None if the target is numeric. Of each label (one, if it is numeric) ``class_counts``,
-    ``class_weights`` and ``largest_weights`` are the rows whose weight is above 0, the sum of
-    their weights, and the largest one.
+    sorted; None if the target is numeric. ``class_counts``, ``class_weights`` and
+    ``largest_weights`` are for each label (one, if it is numeric) the rows whose weight is above
+    0, the sum of their weights, and the largest one.
     """
 
-    # What single precision decides would depend on how the rows are cut into blocks.
+    # Decisions in single precision would depend on how the rows are cut into blocks.
     single = False
     # They are a function of the seed, which a checkpoint keeps.
     keeps_folds = False
@@ -90,7 +90,7 @@ class DaskRows:
         reset: bool,
         numeric: bool,
     ) -> DaskRows:
-        """Check what a user gave to ``fit``, and load it on the cluster or in this process."""
+        """Check the arguments of ``fit``, and load the rows on the cluster or in this process."""
         check_possible(estimator, groups)
         if y is None:
             name = type(estimator).__name__
@@ -108,7 +108,7 @@ class DaskRows:
             estimator.checkpoint is not None,
         )
         try:
-            # A search is gated; so the blocks are those of gates where no fuser is given.
+            # A search has gates; so the blocks are those of gates if no fuser is given.
             gated = isinstance(make_fuser(getattr(estimator, "fuser", "gate")), Gate)
             rows = cls(table, estimator.n_features_in_, gated)
             check_sample_weight(rows.largest_weights, len(rows.largest_weights))
@@ -122,7 +122,7 @@ class DaskRows:
         self._table.close()
 
     def digest(self) -> list[str | None]:
-        """Return what tells these rows from others."""
+        """Return the identity of the rows, for a checkpoint."""
         return [known.digest for known in self._table.facts]
 
     def done(self, part: str) -> None:
@@ -135,12 +135,12 @@ class DaskRows:
         self.class_counts = np.where(factors > 0, self.class_counts, 0)
 
     def search_rows(self, n_members: int = 1) -> Table:
-        """The blocks of a search."""
+        """Return the blocks of a search."""
         return self._blocks
 
     @property
     def _blocks(self) -> Table:
-        """The blocks that a fit works on; they are made when they are first needed."""
+        """Return the blocks of a fit; they are made when they are first needed."""
         if not self._prepared:
             self._prepared = True
             self._table.prepare(self._labels, self._factors, self.n_features)
@@ -149,18 +149,18 @@ class DaskRows:
     # -- columns and folds -----------------------------------------------------------------
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of the features, over rows that members are grown on."""
+        """Return mean and deviation of the features, over rows on which members are grown."""
         plain = Basis.plain(self.n_features)
         self._moments = moments_of_blocks(self._blocks, SearchBlock.columns, "features", plain)[:2]
         return self._moments
 
     def ranges(self) -> np.ndarray:
-        """The least and the greatest value of each column, (2, D)."""
+        """Return the least and the greatest value of each column, (2, D)."""
         highest, lowest = self._blocks.max(SearchBlock.extremes, True)
         return np.stack([-lowest, highest])
 
     def total_weight(self) -> float:
-        """The sum of all weights."""
+        """Return the sum of all weights."""
         return float(self.class_weights @ self._factors)
 
     def n_weighted(self) -> int:
@@ -168,16 +168,16 @@ class DaskRows:
         return int(self.class_counts.sum())
 
     def folds(self, cv: int | None, seed: int, n_repeats: int) -> FoldAssignment:
-        """Stratified folds by the rows' own draws."""
+        """Return stratified folds by the rows' own draws."""
         n_folds = 5 if cv is None else int(cv)
         return folds_of_rows(self._blocks, n_folds, self._labels, seed=seed, n_repeats=n_repeats)
 
     def draws_folds(self, cv: Any) -> bool:
-        """Always."""
+        """Return True: folds are always drawn."""
         return True
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
-        """Some of the rows, in this process."""
+        """Return some of the rows, in this process."""
         X, y, weight, n_fitted = self._sampled(n_rows, seed, holds_out=folds is None)
         target_of: Any = partial(ClassTarget, n_classes=len(self._labels))
         if self.classes is None:
@@ -185,12 +185,12 @@ class DaskRows:
         return sampled_rung(X, y, target_of, weight, n_fitted, factor, folds=folds)
 
     def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
-        """About so many rows X with their y and weights, in this process."""
+        """Return about ``n_rows`` rows X with their y and weights, in this process."""
         X, target, weight, _ = self._sampled(n_rows, seed, holds_out=False)
         return X, target if self.classes is None else self.classes[target], weight
 
     def _sampled(self, n_rows: int, seed: int, *, holds_out: bool) -> tuple[Any, Any, Any, int]:
-        """Some rows X, their targets and weights; first those to fit on, counted last."""
+        """Return rows X, targets and weights, those to fit on first, and how many these are."""
         parts = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
         sides = [(part, slice(0, part.n_fitted)) for part in parts]
         if holds_out:
@@ -213,7 +213,7 @@ class DaskRows:
         flip_probability: float,
         **how: Any,
     ) -> StackTrainer:
-        """Algorithm 1 on the rows that are not held out, their columns standardized."""
+        """Return Algorithm 1 on the rows that are not held out, their columns standardized."""
         self._standardize("features", mean, scale, usable)
         growing = self._blocks.growing("features", self.n_features, settings)
         if not self._keeps_features:
@@ -255,11 +255,11 @@ class DaskRows:
         self._blocks.broadcast(TableBlock.hold_out, seed, highest)
 
     def held_out(self) -> NoReturn:
-        """Refused: only fusers that learn need these rows themselves."""
+        """Refuse: only fusers that learn need these rows themselves."""
         raise ValueError("The rows held out lie in blocks; fit a sample in memory.")
 
     def stage_scores(self, model: Any, fuser: Fuser) -> np.ndarray:
-        """The accuracy of the first member, the first two, ...: of rows held out, or of all."""
+        """Return accuracies of the first member, the first two, ...: on rows held out, or all."""
         coef, intercept = model.coef, model.intercept
         right, total = self._blocks.sum(
             TableBlock.stage_scores,
@@ -293,7 +293,7 @@ class DaskRows:
         return gate.refine_by_sums(sees, sums, *members, classes, **how)
 
     def _gate_sums(self, gate: Gate, seed: int) -> GateSums:
-        """What is summed up for a gate, of all rows and of the folds that choose its penalty."""
+        """Return the sums for a gate, over all rows and over the folds that choose its penalty."""
         rows, n_folds = self._blocks, 0
         if gate.cv is not None:
             raise ValueError("cv of a Gate is for rows in memory; leave it out with Dask.")
@@ -330,19 +330,19 @@ class DaskRows:
         return constant_by_moments(mean, deviation, spread=1.0)
 
     def mean_importance(self, model: Any) -> np.ndarray:
-        """The weighted mean importance of each member, (K,), of a model with a gate."""
+        """Return the weighted mean importance of each member, (K,), of a model with a gate."""
         importance, weight = self._blocks.sum(TableBlock.gate_importance, model.fuser)
         return importance / weight
 
     def mean_predictions(self, model: Any) -> np.ndarray:
-        """Return what each member predicts on weighted average, (K, C)."""
+        """Return the weighted mean prediction of each member, (K, C)."""
         members = model.coef.transpose(1, 0, 2), model.intercept.T
         method = TableBlock.prediction_sums
         total, weight = self._blocks.sum(method, model.basis, *members)
         return total / weight
 
     def _likelihood(self, kind: Kind) -> Callable[..., tuple[Any, ...]]:
-        """Values and gradients of a likelihood, for parameters and runs."""
+        """Return the function of values and gradients of a likelihood, by parameters and runs."""
         rows = self._blocks
         totals = rows.sum(SearchBlock.run_totals, kind.folds, kind.single)
         rows.broadcast(SearchBlock.set_totals, kind.folds, kind.single, *totals)
@@ -351,7 +351,7 @@ class DaskRows:
     # -- a numeric target ------------------------------------------------------------------
 
     def target_moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of y; those of a constant are exactly its value and 0."""
+        """Return mean and deviation of y; those of a constant are exactly its value and 0."""
         mean, deviation, _ = moments_of_blocks(self._blocks, TableBlock.target_columns)
         center = float(mean[0]) if deviation[0] > 0 else self.target_quantile(0.5)
         return center, float(deviation[0])
@@ -367,34 +367,34 @@ class DaskRows:
         return self._blocks.max(TableBlock.compared_extent)  # type: ignore[arg-type]
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
-        """The weighted quantile of y, or of its distance from a center."""
+        """Return the weighted quantile of y, or of its distance from a center."""
         self._blocks.broadcast(TableBlock.compare_target, center)
         return self._quantile(share)
 
     def _quantile(self, share: float) -> float:
-        """Of the numbers that the blocks were told to compare."""
+        """Return a quantile of the numbers that the blocks were told to compare."""
         highest, lowest = self._extent()
         count = TableBlock.compared_weight_up_to
         found = quantiles_by_sums(self._blocks, count, -lowest, highest, np.array([share]))
         return float(found[0, 0])
 
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
-        """Let the target be (y - center) / scale, clipped; the largest size before that."""
+        """Set the target to (y - center) / scale, clipped; return its largest size before that."""
         self._blocks.broadcast(TableBlock.standardize_target, center, scale, farthest)
         lowest, highest = self.target_range()
         return max(highest - center, center - lowest) / scale
 
     def set_loss(self, loss: ValueLoss) -> None:
-        """The loss by which members are fitted to the standardized y."""
+        """Set the loss by which members are fitted to the standardized y."""
         self._loss = loss
         self._blocks.broadcast(TableBlock.set_loss, loss)
 
     def target_loss(self, loss: ValueLoss) -> float:
-        """The weighted loss of the constant 0."""
+        """Return the weighted loss of predicting 0."""
         return float(self._blocks.sum(TableBlock.target_loss, loss)[0][0])
 
     def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> BlockErrors:
-        """The errors of a linear model of the standardized y, penalized a little."""
+        """Return the errors of a linear model of the standardized y, penalized a little."""
         # Not those of a search that may have begun.
         self._standardize(LINEAR, mean, scale, np.ones(self.n_features, dtype=bool))
         self.set_loss(loss)
@@ -416,7 +416,7 @@ class DaskRows:
 
 
 def check_possible(estimator: Any, groups: Any) -> None:
-    """Refuse, before anything is loaded, what needs all rows in one place."""
+    """Refuse, before anything is loaded, fits that need all rows in one place."""
     what, instead = None, ""
     if groups is not None:
         what, instead = "groups", "leave it out, or "
@@ -459,9 +459,9 @@ class BlockErrors:
         self._rows = rows
 
     def quantile(self, share: float) -> float:
-        """The weighted quantile of the errors' size."""
+        """Return the weighted quantile of the errors' size."""
         return self._rows._quantile(share)
 
     def loss(self, loss: ValueLoss) -> float:
-        """The weighted sum of their losses."""
+        """Return the weighted sum of their losses."""
         return float(self._rows._blocks.sum(TableBlock.compared_loss, loss)[0][0])

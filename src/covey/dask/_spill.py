@@ -1,4 +1,4 @@
-"""Where blocks of rows are kept between two reductions, in memory or on disk beyond a limit."""
+"""A store for blocks of rows between two reductions, in memory or on disk beyond a limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SpillBuffer:
 
     All blocks are used in turn, again and again, so the block that was used least recently is the
     one that is needed next: `zict.Buffer`, which moves that one to disk, would read and write
-    every block for every reduction. Here a block that does not fit into what is left of the memory
+    every block for every reduction. Here a block that does not fit into the rest of the memory
     goes to disk, and the others stay where they are.
     """
 
@@ -35,7 +35,7 @@ class SpillBuffer:
         self._lock = threading.Lock()
 
     def put(self, key: Hashable, block: Any, changed: bool = True) -> None:
-        """Keep a block; unless it has ``changed``, the file that it may have still holds."""
+        """Keep a block; unless it has ``changed``, an earlier file of it is still valid."""
         size = int(block.n_bytes)
         with self._lock:
             left = self._limit - sum(self._sizes.values()) + self._sizes.get(key, 0)
@@ -51,7 +51,7 @@ class SpillBuffer:
             self._write(key, block)
 
     def get(self, key: Hashable) -> Any:
-        """A block that was kept."""
+        """Return a block that was kept."""
         if key in self._kept:
             return self._kept[key]
         assert self._files is not None
@@ -76,7 +76,7 @@ class SpillBuffer:
         try:
             with self._lock:
                 if self._files is None:
-                    # Removed with all that is left in it when this buffer is.
+                    # It is removed with all that is left in it when this buffer is.
                     self._own = tempfile.TemporaryDirectory(prefix="covey-", dir=self._folder)
                     # Dask's own serialization would give arrays that are not aligned, and other
                     # sums; a plain pickle cannot hold the module that arrays are of.
@@ -104,7 +104,7 @@ class SpillBuffer:
 
 
 def size_of(value: Any) -> int:
-    """Bytes of an array, of a sparse matrix, or of those in a tuple or list."""
+    """Return the bytes of an array, of a sparse matrix, or of those in a tuple or list."""
     if isinstance(value, tuple | list):
         return sum(size_of(part) for part in value)
     if hasattr(value, "indptr"):
@@ -119,7 +119,7 @@ class ThreadsScratch(Workspace):
         self.clear()
 
     def take(self, name: str, *shape: int) -> np.ndarray:
-        """See `Workspace`."""
+        """Return a buffer of this thread's workspace."""
         if not hasattr(self._own, "workspace"):
             self._own.workspace = Workspace(np.empty(0))
         return self._own.workspace.take(name, *shape)

@@ -1,10 +1,10 @@
-"""What runs where the rows are: blocks of them are loaded, kept, and reduced.
+"""Work where the rows are: blocks of them are loaded, kept, and reduced.
 
 Blocks change with every reduction, so they are no results of Dask's, which may be computed twice
 and anywhere. They are kept in this module, in the store of the worker that loaded them, and each
 counts the requests that it has carried out. The result of the last one is kept: a request that
 comes twice has one effect. A block that missed a request, or is not in the store at all, is
-*lost*: the fit has it loaded again, and replays the calls that made the lost one what it was.
+*lost*: the fit loads it again, and replays the calls that had changed the lost one.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from covey.dask._spill import SCRATCH, SpillBuffer
 # The address of blocks that are kept in this process, by no worker.
 THIS_PROCESS = "this process"
 
-# Of the memory that a worker has left, the share for blocks of rows; the rest is for work on
-# them, and for Dask, which pauses a worker at 80 % and ends it at 95 %.
+# The share for blocks of rows of the memory that a worker has left; the rest is for work on them,
+# and for Dask, which pauses a worker at 80 % and ends it at 95 %.
 _SHARE_OF_MEMORY = 0.5
 
-# A fit that sends no request for so many seconds is taken for dead. If it is not, its blocks
-# are loaded again.
+# A fit that sends no request for this many seconds is assumed dead. If it is not, its blocks are
+# loaded again.
 _PATIENCE = 3600.0
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -85,7 +85,7 @@ class BlockStore:
         self._entries[key] = _Entry()
 
     def reduced(self, request: Request, numbers: Sequence[int]) -> dict[int, tuple[str, Any]]:
-        """Carry out a request; ("reduced", result), ("lost", None) or ("failed", error) each."""
+        """Carry out a request; return ("reduced", result), ("lost", None) or ("failed", error)."""
         return {number: self._reduced(request, (request.fit, number)) for number in numbers}
 
     def _reduced(self, request: Request, key: Key) -> tuple[str, Any]:
@@ -174,13 +174,13 @@ def load(
         store = _store(address)
         store.add((fit, number), rows)
         if fit in _FINISHED:
-            # It was over before this block was loaded.
+            # The fit was over before this block was loaded.
             store.drop((fit, number))
     return facts_of(rows, address, wants_digest)
 
 
 async def reduce_blocks(request: Request, dask_worker: Any) -> dict[int, tuple[str, Any]]:
-    """Have all blocks of a worker carry out a request: the outcomes, by the blocks' numbers."""
+    """Have all blocks of a worker carry out a request; return the outcomes, by block numbers."""
     address = dask_worker.address
     numbers = request.blocks.get(address, [])
     store = _STORES.get(address)
@@ -221,7 +221,7 @@ class LocalBlocks:
     """Blocks in this process, reduced one after another; beyond a limit they are on disk."""
 
     def computing(self) -> Any:
-        """A context in which Dask computes in this process."""
+        """Return a context in which Dask computes in this process."""
         return dask.config.set(scheduler="threads")
 
     def load(self, blocks: Blocks, attempt: int, fit: str, *how: Any) -> list[Facts]:
@@ -234,11 +234,11 @@ class LocalBlocks:
         return facts
 
     def reduce(self, request: Request) -> dict[int, tuple[str, Any]]:
-        """Carry out a request: the outcomes, by the number of the block."""
+        """Carry out a request; return the outcomes, by the number of the block."""
         return _store(THIS_PROCESS).reduced(request, request.blocks.get(THIS_PROCESS, []))
 
     def show(self, part: str, number: int, fit: str) -> None:
-        """There is no dashboard."""
+        """Do nothing: there is no dashboard."""
 
     def finish(self, fit: str) -> None:
         """Drop all blocks of a fit."""
@@ -253,7 +253,7 @@ class Cluster:
         self._shown: list[Any] = []  # kept, so that the dashboard counts them during the fit
 
     def computing(self) -> Any:
-        """A context in which Dask computes on this cluster."""
+        """Return a context in which Dask computes on this cluster."""
         return dask.config.set(scheduler=self._client)
 
     def load(self, blocks: Blocks, attempt: int, fit: str, *how: Any) -> list[Facts]:
@@ -273,8 +273,8 @@ class Cluster:
             try:
                 return self._client.gather(futures)
             finally:
-                # A kept exception keeps what is named here, and Dask would load these blocks
-                # again when their worker dies.
+                # A kept exception keeps the objects that it names, and Dask would load these
+                # blocks again when their worker dies.
                 for future in futures:
                     future.release()
 
@@ -289,8 +289,8 @@ class Cluster:
     def _spread(self, tasks: list[Any], again: bool) -> list[Any]:
         """Start tasks: where their data is, or else as many for each thread of a worker."""
         threads = [address for address, n in self._client.nthreads().items() for _ in range(n)]
-        # Blocks that are loaded again go where Dask likes: Dask would wait for a worker that
-        # was named and has just died, also if other workers come.
+        # Blocks that are loaded again go where Dask likes: Dask would wait for a worker that was
+        # named and has just died, also if other workers come.
         if again or not threads or futures_of(tasks):
             return self._client.compute(tasks, retries=2)
         shares: dict[str, list[Any]] = {}
@@ -306,7 +306,7 @@ class Cluster:
         ]
 
     def reduce(self, request: Request) -> dict[int, tuple[str, Any]]:
-        """Carry out a request: the outcomes by the number of the block.
+        """Carry out a request; return the outcomes by the number of the block.
 
         Those of workers that died are missing. Tasks would take four times as long: the request
         is sent to all workers at once, and each reduces its own blocks.
@@ -338,7 +338,7 @@ class Cluster:
                 self._client.run(finish, fit, on_error="ignore")
 
     def _connected(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Return what the function returns, or one sentence if the scheduler is lost."""
+        """Return what the function returns, or raise one sentence if the scheduler is lost."""
         try:
             return function(*args, **kwargs)
         except (*_LOST, RuntimeError) as error:
@@ -365,7 +365,7 @@ Backend = LocalBlocks | Cluster
 
 
 def current_backend() -> Backend:
-    """The cluster of the current `distributed.Client`, or this process if there is none.
+    """Return the cluster of the current `distributed.Client`, or this process if there is none.
 
     Examples
     --------
@@ -453,7 +453,7 @@ class Table(SearchRows):
         return [results[number] for number in self._numbers]
 
     def sum(self, method: Callable[..., Any], *args: Any) -> Any:  # type: ignore[override]
-        """Call it, and add the blocks' results up, entry by entry."""
+        """Call a method of every block, and add up the results, entry by entry."""
         # Always in the order of the blocks: the same sum to the bit, whichever worker has them.
         return tuple(
             sum(parts[1:], start=np.array(parts[0]))

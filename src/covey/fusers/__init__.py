@@ -1,4 +1,4 @@
-"""How members are fused into one decision."""
+"""Fusers: rules and models that make one decision of the predictions of members."""
 
 from covey.fusers._base import Fuser
 from covey.fusers._dynamic import DynamicSelection

@@ -1,4 +1,4 @@
-"""What every fuser is."""
+"""The base class of all fusers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ FUSERS: dict[str, Callable[[], Fuser]] = {}
 
 
 class Fuser(BaseEstimator, metaclass=ABCMeta):
-    """Makes one decision out of many: the protocol of all fusers.
+    """The protocol of all fusers: it makes one decision out of many.
 
     A subclass writes ``_fuse`` and ``_importance`` for blocks of rows; one that learns also
     writes ``_fit`` and sets ``learns``. ``class Mine(Fuser, name="mine")`` can also be given
     by that name.
 
-    Subclass it for a rule of your own that has parameters, learns, or shall say who decided; a
+    Subclass it for a rule of your own that has parameters, learns, or must say who decided; a
     plain function is a fuser as it is.
 
     Attributes
@@ -42,11 +42,11 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         Whether it compares or mixes the predictions of all members when it learns, so that none
         may be missing.
     kinds : tuple of str
-        Which kinds of `Predictions` it takes.
+        The kinds of `Predictions` that it takes.
     keeps_certainty : bool
-        Whether a class to which all members give the probability 1 keeps it. A rule combines
-        the members' probabilities; a model that has learnt how reliable their certainty is
-        need not keep it.
+        Whether a class to which all members give the probability 1 keeps it. A rule combines the
+        members' probabilities; a model that has learnt how reliable their certainty is need not
+        keep it.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     n_members_: Annotated[int, Whole(1, letter="K")]
     classes_: Annotated[np.ndarray, Labels("C")]
 
-    # A subclass may make properties of them.
+    # A subclass may define them as properties.
     learns: bool = False
     needs_X: bool = False
     needs_all_members: bool = False
@@ -75,12 +75,12 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     # An ensemble that routes metadata passes weights on, unless this is told not to.
     __metadata_request__fit = {"sample_weight": True}  # noqa: RUF012
 
-    # How many of the members' numbers are worked on at once: about what a cache holds.
+    # How many of the members' numbers are computed at once: about as many as a cache holds.
     _block_size: int = 1 << 16
 
     @property
     def title(self) -> str:
-        """The name that messages and reports call it by."""
+        """The name in messages and reports."""
         return type(self).__name__
 
     def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
@@ -100,10 +100,10 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         P : Predictions, array or list
-            Whatever `covey.fuse` takes.
+            Any form that `covey.fuse` takes.
         y : array of shape (n_samples,)
-            True labels, or true numbers for predictions of kind "value". Fixed rules do not
-            read them.
+            True labels, or true numbers for predictions of kind "value". Fixed rules do not read
+            them.
         X : array of shape (n_samples, n_features), optional
             The features, for fusers whose ``needs_X`` is set.
         sample_weight : array of shape (n_samples,), optional
@@ -111,7 +111,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return self._fit_checked(P, y, X, sample_weight)
 
     def _fit_checked(self, P: Any, y: Any, X: Any, sample_weight: Any, **more: Any) -> Self:
-        """Check, and fit; ``more`` is what the ``_fit`` of a subclass takes beside the rest."""
+        """Check, and fit; ``more`` are further parameters of a subclass's ``_fit``."""
         P, X = self._check(P, X)
         self._check_parameters(P)
         if self.learns:
@@ -125,12 +125,12 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def fuse(self, P: Given, X: ArrayLike | None = None, y: ArrayLike | None = None) -> np.ndarray:
-        """Fuse predictions into one probability a class, or into one number.
+        """Fuse predictions into one probability per class, or into one number.
 
         Parameters
         ----------
         P : Predictions, array or list
-            Whatever `covey.fuse` takes.
+            Any form that `covey.fuse` takes.
         X : array of shape (n_samples, n_features), optional
         y : array of shape (n_samples,), optional
             Only the oracle reads it.
@@ -148,7 +148,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     def fuse_log(
         self, P: Given, X: ArrayLike | None = None, y: ArrayLike | None = None
     ) -> np.ndarray:
-        """Logarithms of what ``fuse`` gives, without underflow where the rule allows."""
+        """Return logarithms of fused probabilities, without underflow where the rule allows."""
         P = as_predictions(P)
         if P.kind == "value":
             raise ValueError("fuse_log is for probabilities; predictions of kind value have none.")
@@ -160,7 +160,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     ) -> np.ndarray:
         """Return who decided: the ``i_k(x)`` of eq. (10).
 
-        Takes what ``fuse`` takes.
+        The parameters are those of ``fuse``.
 
         Returns
         -------
@@ -206,7 +206,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return fused if P.kind == "value" or self._is_exact() else settled(fused)
 
     def _is_exact(self) -> bool:
-        """Return whether equal probabilities come out equal to the last bit anyway."""
+        """Return whether equal probabilities become equal to the last bit anyway."""
         return False
 
     @np.errstate(all="ignore")
@@ -236,14 +236,14 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return self._fill_unavailable(whole, P, over)
 
     def _check_learnt(self, P: Predictions) -> None:
-        """Refuse predictions that are not like those that it has learnt from."""
+        """Refuse predictions unlike those that it has learnt from."""
         if P.n_members != self.n_members_:
             raise ValueError(
                 f"{self.title} has learnt to fuse {self.n_members_} members, got {P.n_members}."
             )
 
     def _fill_unavailable(self, fused: np.ndarray, P: Predictions, over: str) -> np.ndarray:
-        """Return where no member is available, all classes and all members are equal."""
+        """Give all classes and members equal shares where no member is available."""
         if P.available is None or self.needs_y:
             return fused
         empty = ~P.available.any(axis=1)
@@ -255,7 +255,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return fused
 
     def _keep_members(self, names: Sequence[str], kept: Sequence[str]) -> None:
-        """Leave out what parameters say of members, by name, that are not kept."""
+        """Leave out the parameters of members, by name, that are not kept."""
 
     def _check_parameters(self, P: Predictions) -> None:
         """Refuse parameters that do not fit the predictions."""
@@ -265,9 +265,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _fuse(self, P: Predictions, X: Any, codes: np.ndarray | None) -> np.ndarray:
-        """Probabilities of shape (n_samples, n_classes) of checked predictions.
+        """Return probabilities of shape (n_samples, n_classes) of checked predictions.
 
-        For predictions of kind "value": the fused number of each sample, as (n_samples, 1).
+        For predictions of kind "value", return the fused number of each sample, (n_samples, 1).
         """
 
     def _fuse_log(self, P: Predictions, X: Any, codes: np.ndarray | None) -> np.ndarray:
@@ -276,11 +276,11 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _importance(self, P: Predictions, X: Any, codes: np.ndarray | None) -> np.ndarray:
-        """Importances of shape (n_samples, n_members) of checked predictions."""
+        """Return importances of shape (n_samples, n_members) of checked predictions."""
 
 
 def available_weight(P: Predictions, weights: ArrayLike | None = None) -> np.ndarray:
-    """Weights as (n_samples, n_members), 0 where a member is not available."""
+    """Return weights as (n_samples, n_members), 0 where a member is not available."""
     weight = np.broadcast_to(
         np.ones(P.n_members) if weights is None else weights, (P.n_samples, P.n_members)
     )
@@ -288,7 +288,7 @@ def available_weight(P: Predictions, weights: ArrayLike | None = None) -> np.nda
 
 
 def effective_weight(P: Predictions, weights: ArrayLike | None = None) -> np.ndarray:
-    """Return the same; where all available members have weight 0, they have equal weights."""
+    """Return such weights, or equal ones where all available members have weight 0."""
     weight = available_weight(P, weights)
     if P.available is None:
         return weight
@@ -296,20 +296,20 @@ def effective_weight(P: Predictions, weights: ArrayLike | None = None) -> np.nda
 
 
 def equal_shares(P: Predictions) -> np.ndarray:
-    """Equal importances (n_samples, n_members) of all available members."""
+    """Return equal importances (n_samples, n_members) of all available members."""
     return normalized(available_weight(P), uniform(P.n_samples, P.n_members))
 
 
 def agreeing_importance(P: Predictions, fused: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Importance shared among the members whose own decision is the fused one."""
+    """Share importance among the members whose own decision is the fused one."""
     agrees = P.labels == settled(fused).argmax(axis=1)[:, None]
     return share_among(agrees, weight)
 
 
 def of_those_that_know(P: Predictions, mass: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Sums over members (n, C), for each class divided by the weight of members that know it.
+    """Return sums over members (n, C), each divided by the weight of members that know the class.
 
-    So a member abstains on a class that it never saw. A class that nobody saw gets nothing.
+    So a member abstains on a class that it never saw. A class that no member saw gets nothing.
     """
     if P.seen is None or P.seen.all():
         return mass
@@ -318,12 +318,12 @@ def of_those_that_know(P: Predictions, mass: np.ndarray, weight: np.ndarray) -> 
 
 
 def values_by(P: Predictions, importance: np.ndarray) -> np.ndarray:
-    """Numbers fused by the members' importances (n_samples, n_members), as (n_samples, 1)."""
+    """Return numbers fused by importances (n_samples, n_members), as (n_samples, 1)."""
     return np.einsum("nkc,nk->nc", P.values, importance)
 
 
 def with_means_of_available(P: Predictions) -> np.ndarray:
-    """The values; an unavailable member's are the mean of the available ones'."""
+    """Return the values; an unavailable member's are the mean of the available ones'."""
     if P.available is None:
         return P.values
     if P.kind == "value":
@@ -334,7 +334,7 @@ def with_means_of_available(P: Predictions) -> np.ndarray:
 
 
 def center_and_unit(y: np.ndarray, sample_weight: np.ndarray) -> tuple[float, float]:
-    """The weighted mean of numbers, and their standard deviation, or 1 if they are constant."""
+    """Return the weighted mean of numbers, and their standard deviation, or 1 for constants."""
     center = np.average(y, weights=sample_weight)
     spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
     return center, spread if spread > 0 else 1.0

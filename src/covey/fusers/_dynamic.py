@@ -1,7 +1,7 @@
-"""Dynamic selection: members that were right on samples near this one are believed about it.
+"""Dynamic selection: the members that were right on similar samples decide about a sample.
 
-Every method is a row of `METHODS`: in which space neighbors are looked up, how they measure a
-member's competence, and which members are taken by it. `DynamicSelection` is what all of them do.
+Every method is a row of `METHODS`: the space in which neighbors are looked up, the measure of a
+member's competence, and the members that are selected by it. `DynamicSelection` runs all of them.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from covey.fusers._predictions import Predictions
 # How many distances are held at once.
 _MOST_DISTANCES = 1 << 22
 
-# -- how competent members are: (fuser, P, region, distance) -> (n_samples, n_members) ------------
+# -- the competence of members: (fuser, P, region, distance) -> (n_samples, n_members) ------------
 
 
 def _mean_worth(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
-    """The mean of what a member is worth at the neighbors."""
+    """Return the mean worth of a member at the neighbors."""
     row, worth = fuser._row, fuser.right_
     if row.worth is not None:
         worth = fuser.worth_
@@ -64,13 +64,13 @@ def _mean_worth(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -
 
 
 def _above_chance(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
-    """Accuracy less 1/C; of numbers 1 less the squared error in units of that of the mean."""
+    """Return accuracy less 1/C; for numbers 1 less the squared error in units of the mean's."""
     if P.kind != "value":
         return _mean_worth(fuser, P, region, distance) - 1.0 / P.n_classes
     errors = local_mean(fuser.squared_errors_, region, available=fuser.available_)
     of_mean = np.broadcast_to(fuser.squared_errors_of_mean_[:, None], fuser.right_.shape)
     of_mean = local_mean(of_mean, region, available=fuser.available_)
-    # Where the mean has no error, no member is better.
+    # If the mean has no error, no member is better.
     return np.where(of_mean > 0, 1.0 - errors / np.where(of_mean > 0, of_mean, 1.0), 0.0)
 
 
@@ -83,7 +83,7 @@ def _reach(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.
 
 
 def _accurate_and_diverse(fuser: Any, P: Any, region: np.ndarray, distance: Any) -> np.ndarray:
-    """Accuracy of the members of fewest common failures among the most accurate; 0 of others."""
+    """Return the accuracy of the least alike of the most accurate members; 0 for the others."""
     accuracy = local_mean(fuser.right_, region, available=fuser.available_)
     n_members = accuracy.shape[1]
     n_accurate = max(1, int(n_members * fuser._option("accurate_share")))
@@ -91,7 +91,7 @@ def _accurate_and_diverse(fuser: Any, P: Any, region: np.ndarray, distance: Any)
     faults = double_faults(fuser.right_, region, fuser.available_)
     # Few common failures first; of equally diverse members, the more accurate.
     diversity = np.where(keep_highest(accuracy, n_accurate), accuracy - 1e6 * faults, -np.inf)
-    # Accuracies may be zero and still selected: rate from one upwards.
+    # Accuracies may be zero and still selected: ratings begin at one.
     return keep_highest(diversity, n_diverse) * (1.0 + accuracy)
 
 
@@ -100,7 +100,7 @@ def _of_cluster(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -
 
 
 def learnt(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
-    """The probability that each member is right."""
+    """Return the probability that each member is right."""
     if fuser._all_alike:
         return np.ones((P.n_samples, P.n_members))
     profiles = fuser._profiles(P)
@@ -129,7 +129,7 @@ def by_likeness(fuser: Any, P: Any, region: np.ndarray, distance: Any) -> np.nda
     return alike(fuser._known_labels, region, P.labels, share, known, P.available)
 
 
-# -- which members are taken: (fuser, competence) -> (n_samples, n_members) -----------------------
+# -- the members that are selected: (fuser, competence) -> (n_samples, n_members) -----------------
 
 
 def _take_best(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
@@ -163,13 +163,12 @@ _NEIGHBORS = {"n_neighbors": 7}
 
 @dataclass(frozen=True)
 class Method:
-    """One method of dynamic selection, as the functions above.
+    """One method of dynamic selection, made of the functions above.
 
-    ``worth`` is what members are worth at known samples, a function of their probabilities and of
+    ``worth`` is the worth of members at known samples, a function of their probabilities and of
     the true classes (None: whether they are right); ``of_class`` asks for neighbors of the class
     that a member predicts. ``space`` is where neighbors are looked up: "features", "profiles" (of
-    predictions) or "clusters". ``options`` are the parameters that it has beside those of all,
-    with their defaults.
+    predictions) or "clusters". ``options`` are its own parameters, with their defaults.
     """
 
     measure: Callable[..., np.ndarray] = _mean_worth
@@ -253,19 +252,19 @@ _LIMITS: dict[str, dict[str, Any]] = {
 
 
 class DynamicSelection(Fuser):
-    """Selects, for each sample, the members that are competent near it.
+    """A fuser that selects, for each sample, the members that are competent near it.
 
     ``fuser="knora_e"`` is short for ``fuser=DynamicSelection("knora_e")``. The page "Dynamic
-    selection" says of each method how it measures competence, which members it takes, and when to
-    choose it.
+    selection" says for each method how it measures competence, which members it selects, and when
+    to choose it.
 
-    ``fit`` keeps the held-out samples it is given: their features, in scikit-learn's own
-    neighbor index, and which members were right on them. Rows of weight 0 are left out; weights
-    are not used otherwise.
+    ``fit`` keeps the held-out samples it is given: their features, in scikit-learn's own neighbor
+    index, and which members were right on them. Rows of weight 0 are left out; otherwise weights
+    are not used.
 
-    For the numbers of regressors (predictions of kind "value"), which "ola", "knora_e", "knora_u"
-    and "des_p" fuse too, equal weights are what members are measured by: a member is right on a
-    sample if its error is not larger than that of the mean of all members.
+    The numbers of regressors (predictions of kind "value") are fused by "ola", "knora_e",
+    "knora_u" and "des_p", too. There a member is right on a sample if its error is not larger than
+    that of the mean of all members.
 
     Parameters
     ----------
@@ -278,23 +277,23 @@ class DynamicSelection(Fuser):
         for "rrc", "des_kl", "exponential", "logarithmic" and "minimum_difference", which count
         neighbors by ``exp(-d^2)``, None is all.
     voting : {"hard", "soft"}, default="hard"
-        Whether the selected members vote, so that probabilities are shares of votes, or
-        average their probabilities. Numbers are averaged in any case. Of methods that select one
-        member ("ola", "lca", "mla", "rank") its probabilities are taken.
+        Whether the selected members vote, so that probabilities are shares of votes, or average
+        their probabilities. Numbers are averaged in any case. Methods that select one member
+        ("ola", "lca", "mla", "rank") use its probabilities.
     metric : {"euclidean", "manhattan", "chebyshev", "cosine", "mahalanobis"} or callable, \
             default="euclidean"
-        How far apart two samples are. A function takes two rows and gives a number; it is slow,
-        and model files do not hold it. Sparse rows have the first two and "cosine". ("knop"
+        The distance of two samples. A function takes two rows and returns a number; it is slow,
+        and model files do not hold it. Sparse rows allow the first two and "cosine". ("knop"
         measures distances of predictions and "des_clustering" those of k-means: Euclidean ones.)
     scale : bool, default=True
-        Whether features are standardized first, by the samples given to ``fit``. False takes
-        them as they are.
+        Whether features are standardized first, by the samples given to ``fit``. False uses them
+        as they are.
     threshold : float or None, default=None
         For "a_priori", "a_posteriori" and "mcb": members whose competence is less than this below
-        the highest are selected; None is 0.1, with 0 only those are that have the highest. For
-        "meta_des": those whose probability to be right is above it; None is 0.5. For the methods
-        that count by ``exp(-d^2)``: those whose competence is above it; None is what a member has
-        that gives every class the same probability, 1/C for "rrc" and 0 for the others.
+        the highest are selected; None is 0.1, and with 0 only the highest are. For "meta_des":
+        those whose probability to be right is above it; None is 0.5. For the methods that count by
+        ``exp(-d^2)``: those whose competence is above it; None is the competence of a member that
+        gives every class the same probability, 1/C for "rrc" and 0 for the others.
     accurate_share : float or None, default=None
         For "des_knn" and "des_clustering": the share of members that are accurate enough, None is
         0.5. For "des_mi": the share of members that are selected, None is 0.4.
@@ -303,30 +302,30 @@ class DynamicSelection(Fuser):
         "des_knn" and 0.33 for "des_clustering".
     similarity : float or None, default=None
         For "mcb": a neighbor counts if more than this share of the members decide it as they
-        decide the sample (None is 0.7). Where there is no such neighbor, all count.
+        decide the sample (None is 0.7). If there is no such neighbor, all count.
     alpha : float or None, default=None
         For "des_mi": how much more rare classes count; None is 0.9.
     n_profiles : int or None, default=None
         For "meta_des": the number of similar output profiles; None is 5.
     meta_classifier : classifier or None, default=None
-        For "meta_des": what learns when a member is right. None is a naive Bayes classifier on
-        evidence in ten levels, as in the paper.
+        For "meta_des": the classifier that learns when a member is right. None is a naive Bayes
+        classifier on evidence in ten levels, as in the paper.
     n_clusters : int or None, default=None
         For "des_clustering": at most as many as there are different samples; None is 5.
     random_state : int, default=0
-        Where the k-means of "des_clustering" starts from.
+        Seeds the k-means of "des_clustering".
 
     Attributes
     ----------
     right_ : ndarray of shape (n_known, n_members), bool
         Which members were right on which of the samples given to ``fit``.
     available_ : ndarray of shape (n_known, n_members), bool, or None
-        Where members are available; None is everywhere. A member is judged by those samples.
+        Where members are available; None is everywhere. A member is judged on those samples.
     truth_ : ndarray of shape (n_known,)
         Their classes, as positions in ``classes_``; or their numbers.
     worth_ : ndarray of shape (n_known, n_members)
-        For methods that measure competence by probabilities: what each member is worth at each
-        of these samples.
+        For methods that measure competence by probabilities: the worth of each member at each of
+        these samples.
     squared_errors_, squared_errors_of_mean_ : ndarray of shape (n_known, n_members) or (n_known,)
         For numbers the squared errors of members, and of their mean; None for classes.
     centers_ : ndarray of shape (n_clusters, n_features)
@@ -371,7 +370,7 @@ class DynamicSelection(Fuser):
 
     learns = True
 
-    # Searching neighbors pays for many rows at once.
+    # Searching neighbors pays off for many rows at once.
     _block_size = 1 << 20
 
     def __init__(
@@ -394,7 +393,7 @@ class DynamicSelection(Fuser):
     ) -> None:
         keep_parameters(self, locals())
 
-    # -- what files hold ----------------------------------------------------------------------
+    # -- the form in files --------------------------------------------------------------------
 
     def _why_not_stored(self) -> str | None:
         if not isinstance(self.method, str) or self.method not in METHODS:
@@ -467,17 +466,17 @@ class DynamicSelection(Fuser):
 
     @property
     def title(self) -> str:
-        """The name that messages and reports call it by."""
+        """The name in messages and reports."""
         return f"DynamicSelection({self.method!r})"
 
     @property
     def needs_X(self) -> bool:  # type: ignore[override]
-        """Return whether neighbors are looked up by features."""
+        """Whether neighbors are looked up by features."""
         return self._row.space != "profiles"
 
     @property
     def needs_all_members(self) -> bool:  # type: ignore[override]
-        """Return whether predictions of all members are compared."""
+        """Whether predictions of all members are compared."""
         return self._n_profiles() > 0
 
     @property
@@ -486,7 +485,7 @@ class DynamicSelection(Fuser):
 
     @property
     def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Votes, or probabilities: what is fused, the preferred kind first."""
+        """Return the kinds that are fused, votes or probabilities, the preferred one first."""
         fuses = self._row.fuses
         soft = self._takes_one or self.voting == "soft"
         return ("probability", "label", *fuses[2:]) if soft and len(fuses) > 1 else fuses
@@ -556,7 +555,7 @@ class DynamicSelection(Fuser):
         of_mean = np.abs(values_by(P, equal_shares(P)) - y[:, None])
         self.squared_errors_ = np.minimum(errors, SQUARABLE) ** 2
         self.squared_errors_of_mean_ = np.minimum(of_mean[:, 0], SQUARABLE) ** 2
-        # Members that all predict the same are all right, whatever the mean is rounded to.
+        # If all members predict the same, all are right, whatever the rounding of the mean.
         return np.isfinite(errors) & (errors <= of_mean * (1.0 + 1e-12))
 
     def _n_near(self) -> int:
@@ -584,7 +583,7 @@ class DynamicSelection(Fuser):
             self.competence_[cluster] = _accurate_and_diverse(self, None, region, None)[0]
 
     def _find_centers(self, points: Any) -> np.ndarray:
-        # Only who asks for clusters waits for the package that finds them.
+        # Only fits with clusters wait for the package that finds them.
         from sklearn.cluster import KMeans
 
         count = min(self._option("n_clusters"), _count_different(points))
@@ -611,7 +610,7 @@ class DynamicSelection(Fuser):
     # -- fusing -------------------------------------------------------------------------------
 
     def _region(self, P: Predictions, X: Any) -> tuple[np.ndarray | None, np.ndarray]:
-        """Return how far away the nearest known samples are, and which they are."""
+        """Return the distances of the nearest known samples, and their positions."""
         space = self._row.space
         if space == "profiles":
             return self._profile_index.kneighbors(self._profiles(P))
@@ -620,7 +619,7 @@ class DynamicSelection(Fuser):
         return self._neighbors.nearest(self._scaled(X))
 
     def _rated(self, P: Predictions, X: Any) -> np.ndarray:
-        """The competences of checked predictions."""
+        """Return the competences of checked predictions."""
         if self._row.weight is not _by_potential or self._n_near() < len(self.truth_):
             distance, region = self._region(P, X)
             return self._row.measure(self, P, region, distance)
@@ -635,7 +634,7 @@ class DynamicSelection(Fuser):
         return competence
 
     def _selected(self, P: Predictions, X: Any) -> np.ndarray:
-        """The weights of members that are taken; equal ones, where none is."""
+        """Return the weights of selected members; equal ones, where none is selected."""
         competence = np.where(P.known, self._rated(P, X), -np.inf)
         weight = np.where(P.known, self._row.take(self, competence).astype(float), 0.0)
         return np.where(weight.any(axis=1, keepdims=True), weight, available_weight(P))
@@ -647,7 +646,7 @@ class DynamicSelection(Fuser):
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             importance = self._importance(P, X, codes)
-            # What is not selected must not count, even where it is infinite.
+            # A member that is not selected must not count, even if it is infinite.
             chosen = np.where(importance[:, :, None] > 0, P.values, 0.0)
             return np.einsum("nkc,nk->nc", chosen, importance)
         if self.voting == "soft" or self._takes_one:
@@ -687,7 +686,7 @@ def _count_different(points: Any) -> int:
 
 
 def default_meta() -> Pipeline:
-    """The classifier that ``meta_classifier=None`` stands for."""
+    """Return the classifier for ``meta_classifier=None``."""
     # Each number becomes the number of tenths that it reaches, 0 to 10.
     levels = {"bins": np.linspace(0.1, 1.0, 10)}
     return make_pipeline(FunctionTransformer(np.digitize, kw_args=levels), MultinomialNB())
@@ -720,7 +719,7 @@ def _learn_when_right(fuser: DynamicSelection, P: Predictions) -> None:
 def _evidence(
     fuser: DynamicSelection, P: Predictions, near: np.ndarray, similar: np.ndarray
 ) -> np.ndarray:
-    """One row for each sample and member, one column for each piece of evidence."""
+    """Return one row per sample and member, with one column per piece of evidence."""
 
     def by_member(values: np.ndarray) -> np.ndarray:  # (n, k, K) -> (n * K, k)
         return values.swapaxes(1, 2).reshape(-1, values.shape[1])
@@ -756,10 +755,10 @@ _ORDINARY = 300
 def neighbor_index(
     points: Any, n_neighbors: int, metric: Metric = "euclidean"
 ) -> NearestNeighbors:
-    """scikit-learn's index, of the kind that is fastest for this many points and columns.
+    """Return scikit-learn's index of the fastest kind for this many points and columns.
 
-    A tree wins only if points are many for their dimension: measured, more than 250 * 2**D.
-    (scikit-learn's "auto" takes one for up to 15 columns, where it can be ten times slower.)
+    A tree is faster only if points are many for their dimension: measured, more than 250 * 2**D.
+    (scikit-learn's "auto" uses one for up to 15 columns, where it can be ten times slower.)
     """
     n_points, n_columns = points.shape
     many = not hasattr(points, "tocsr") and np.log2(n_points / 250) > n_columns
@@ -770,7 +769,7 @@ def neighbor_index(
 
 
 def check_metric(metric: Any) -> None:
-    """Refuse what is no metric of dynamic selection."""
+    """Refuse anything but a metric of dynamic selection."""
     if not callable(metric) and not (isinstance(metric, str) and metric in METRICS):
         listed = ", ".join(repr(name) for name in METRICS)
         raise ValueError(
@@ -779,7 +778,7 @@ def check_metric(metric: Any) -> None:
 
 
 def _distance(metric: Callable[[np.ndarray, np.ndarray], float], one: Any, other: Any) -> float:
-    """A user's distance of two rows, if it is one."""
+    """Return a user's distance of two rows, if it is one."""
     try:
         found = float(metric(one, other))
     except (TypeError, ValueError) as error:
@@ -804,7 +803,7 @@ def check_size(X: Any) -> None:
 
 
 def scaler_of(X: Any) -> StandardScaler:
-    """Standardizes columns of any finite size.
+    """Return a scaler that standardizes columns of any finite size.
 
     Those whose squares are infinite or zero are divided by a power of two, which rounds nothing.
     """
@@ -828,7 +827,7 @@ def scaler_of(X: Any) -> StandardScaler:
 
 
 def bounded(X: Any) -> Any:
-    """Rows whose distances are finite: what lies beyond `FAR` lies there."""
+    """Return rows whose distances are finite: numbers beyond `FAR` are clipped."""
     if hasattr(X, "tocsr"):
         X = X.copy()
         np.clip(X.data, -FAR, FAR, out=X.data)
@@ -860,7 +859,7 @@ class Neighbors:
         self.index = neighbor_index(self._points, n_neighbors, metric)
 
     def nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return how far away the nearest known samples of scaled rows are, and which they are.
+        """Return the distances of the nearest known samples of scaled rows, and their positions.
 
         Both are (n, k), the nearest first.
         """
@@ -868,7 +867,7 @@ class Neighbors:
         return distance, region
 
     def distances(self, X: Any) -> np.ndarray:
-        """Return how far away all known samples are, (n, n_known), in their own order."""
+        """Return the distances of all known samples, (n, n_known), in their own order."""
         return pairwise_distances(self._turned(X), self._points, metric=self._metric)
 
     def _turned(self, X: Any) -> Any:
@@ -876,7 +875,7 @@ class Neighbors:
 
 
 def _axes_of(points: np.ndarray) -> np.ndarray:
-    """The axes (D, m) along which points vary, divided by their standard deviations there."""
+    """Return the axes (D, m) along which points vary, divided by their standard deviations."""
     centered = points - points.mean(axis=0)
     _, deviation, axes = np.linalg.svd(centered, full_matrices=False)
     varies = deviation > 1e-10 * max(deviation.max(initial=0.0), TINY)

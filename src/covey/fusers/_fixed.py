@@ -37,7 +37,7 @@ from covey.fusers._weights import WeightedFuser, accuracies
 
 
 def _known(P: Predictions) -> np.ndarray | None:
-    """Where members know classes of samples, broadcastable to (n, K, C); None: everywhere."""
+    """Return where members know classes, broadcastable to (n, K, C); None is everywhere."""
     available = None if P.available is None else P.available[:, :, None]
     if P.seen is None or P.seen.all():
         return available
@@ -45,7 +45,7 @@ def _known(P: Predictions) -> np.ndarray | None:
 
 
 def _mean(P: Predictions, weight: np.ndarray) -> np.ndarray:
-    """The mean rule, in which members abstain on classes that they never saw."""
+    """Return the mean, in which members abstain on classes that they never saw."""
     sums = np.einsum("nkc,nk->nc", P.values, weight)
     return normalized(of_those_that_know(P, sums, weight), uniform(P.n_samples, P.n_classes))
 
@@ -53,10 +53,10 @@ def _mean(P: Predictions, weight: np.ndarray) -> np.ndarray:
 class Mean(WeightedFuser, name="mean"):
     r"""The (weighted) mean of the members' probabilities: :math:`\sum_k w_k p_k(c | x)`.
 
-    Or of the numbers that regressors predict.
+    For regressors it is the mean of the numbers that they predict.
 
-    The rule to begin with: hard to beat where members are about equally good. If one of them is
-    much worse, weights or `Median` help.
+    The rule to begin with: hard to beat if members are about equally good. If one of them is much
+    worse, weights or `Median` help.
 
     Parameters
     ----------
@@ -84,12 +84,12 @@ class Product(WeightedFuser, name="product"):
 
     .. math:: g(x) = \arg\max_j \prod_k p_k(c_j | x)^{i_k}
 
-    renormalized to probabilities and computed in log space. Equal importances 1/K are the
-    paper's g_EW. For softmax-linear members the result is itself softmax-linear: the logits
-    average. A probability of zero is a veto, unless every class is vetoed by some member.
+    renormalized to probabilities and computed in log space. Equal importances 1/K are the paper's
+    g_EW. For softmax-linear members the result is itself softmax-linear, with the mean of the
+    logits. A probability of zero is a veto, unless some member vetoes every class.
 
-    Take it for members that see different features and are well calibrated; one member that gives
-    a class zero rules it out, which `Mean` forgives.
+    Take it for members that see different features and are well calibrated; a member that gives a
+    class zero rules it out, where `Mean` does not.
 
     Parameters
     ----------
@@ -113,7 +113,8 @@ class Product(WeightedFuser, name="product"):
         if P.seen is None or P.seen.all():
             logs = np.einsum("nkc,nk->nc", P.log(), self._importance(P, X, codes))
         else:
-            # A member abstains on classes that it never saw; those that nobody saw are ruled out.
+            # A member abstains on classes that it never saw; those that no member saw are ruled
+            # out.
             weight = self._weight(P)[:, :, None] * P.seen
             total, veto = weight.sum(axis=1), np.log(np.finfo(np.float64).tiny)
             mean = (P.log() * weight).sum(axis=1) / np.where(total > 0, total, 1.0)
@@ -127,9 +128,9 @@ class Product(WeightedFuser, name="product"):
 class _OrderRule(Fuser):
     """A rule that orders the members' probabilities of each class.
 
-    It leaves out a ``proportion`` of them at either end, or writes its own ``_statistic``. Of
-    numbers (predictions of kind "value") those members decide that are not left out: the
-    importances are their shares, and members that predict the same share alike.
+    It leaves out a ``proportion`` of them at either end, or writes its own ``_statistic``. For
+    numbers (predictions of kind "value") the remaining members decide: the importances are their
+    shares, and members with equal predictions have equal shares.
     """
 
     kinds: tuple[str, ...] = ("probability", "value")
@@ -153,10 +154,10 @@ class _OrderRule(Fuser):
 class Median(_OrderRule, name="median"):
     """The median of the members' probabilities of each class, renormalized.
 
-    Where all medians are zero, the mean rule is used. Of the numbers that regressors predict
-    it is the median as it is.
+    Where all medians are zero, the mean rule is used. For the numbers of regressors it is the
+    median as it is.
 
-    Take it where single members can be far off; with three or fewer members `Mean` loses less.
+    Take it if single members can be far off; with three or fewer members `Mean` loses less.
 
     Examples
     --------
@@ -169,9 +170,9 @@ class Median(_OrderRule, name="median"):
 class TrimmedMean(_OrderRule, name="trimmed_mean"):
     """The mean without the most extreme members, for each class, renormalized.
 
-    Or of the numbers that regressors predict, as it is.
+    For the numbers of regressors it is this mean as it is.
 
-    Between `Mean` and `Median`: take it with ten members or more, of which some may be far off.
+    It lies between `Mean` and `Median`: take it with ten members or more, if some may be far off.
 
     Parameters
     ----------
@@ -197,8 +198,8 @@ class TrimmedMean(_OrderRule, name="trimmed_mean"):
 class Max(_OrderRule, name="max"):
     """The largest probability that any member gives each class, renormalized.
 
-    Take it where one sure member should be enough; members that are too sure of themselves spoil
-    it.
+    Take it if one sure member should be enough; it is spoilt by members that are too sure of
+    themselves.
 
     Examples
     --------
@@ -218,7 +219,7 @@ class Min(_OrderRule, name="min"):
 
     Where every class is ruled out by some member, the mean rule is used.
 
-    Take it where one member's doubt should be enough to rule a class out.
+    Take it if one member's doubt should be enough to rule a class out.
 
     Examples
     --------
@@ -235,15 +236,15 @@ class Min(_OrderRule, name="min"):
 
 
 class Borda(WeightedFuser, name="borda"):
-    """Borda count: the class that members rank above most others, in total.
+    """The Borda count: the class that members rank above most others, in total.
 
-    A member gives each class one point for every class that it scores strictly below it, so
-    only the order of its scores matters. Probabilities are shares of all points; where
-    members tie all classes, they are uniform.
+    A member gives each class one point for every class that it scores strictly below it, so that
+    only the order of its scores matters. Probabilities are shares of all points; they are uniform
+    where members score all classes equally.
 
-    A member that never saw a class ranks those that it did see, and has no say on that one.
+    A member that never saw a class ranks those that it did see, and does not count for that class.
 
-    Take it where members rank classes, or give scores in units of their own.
+    Take it if members rank classes, or give scores in units of their own.
 
     Parameters
     ----------
@@ -307,7 +308,7 @@ class SingleBest(Fuser, name="single_best"):
         chosen = np.zeros((P.n_samples, P.n_members))
         chosen[:, self.best_] = 1.0
         if P.available is not None:
-            # Where the best is not available, all that are replace it.
+            # Where the best is not available, all available members replace it.
             chosen = normalized(chosen * P.available, available_weight(P))
         return normalized(chosen, uniform(P.n_samples, P.n_members))
 
@@ -315,15 +316,15 @@ class SingleBest(Fuser, name="single_best"):
 class Oracle(Fuser, name="oracle"):
     """The paper's oracle g_orc: for each sample, a member that is right, if there is one.
 
-    It reads the true labels, so it is a bound to compare with and no way to predict. Of
-    several members that are right the first counts; where none is, the first available member's
-    (wrong) prediction is taken.
+    It reads the true labels, so it is a bound to compare with and cannot predict. Of several
+    members that are right the first counts; where none is, it is the (wrong) prediction of the
+    first available member.
 
     As in the paper it chooses among all members that it is given. One constant member for each
-    class lets it be right everywhere for nothing: ``oracle_score`` and ``staged_score`` leave
-    such members out (`Predictions.constant_members`).
+    class makes it right everywhere, although none of them knows anything: ``oracle_score`` and
+    ``staged_score`` leave such members out (`Predictions.constant_members`).
 
-    Take it to see how much a better fusion could gain.
+    Take it to measure how much a better fusion could gain.
 
     Examples
     --------
@@ -365,19 +366,20 @@ class Oracle(Fuser, name="oracle"):
 
 
 class FunctionRule(Fuser):
-    """A fixed rule that is a function of what members predict.
+    """A fixed rule that is a function of the members' predictions.
 
     ``fuser=function`` is short for ``fuser=FunctionRule(function)``. The members whose decision is
-    the fused one decided, all alike; of numbers, all members. Model files do not hold functions.
+    the fused one have equal importances; for numbers, all members. Model files do not hold
+    functions.
 
     Parameters
     ----------
     function : callable
-        Takes probabilities (or votes, as ones and zeros, of members that have none) of shape
-        (n_samples, n_members, n_classes), and gives non-negative numbers of shape
-        (n_samples, n_classes), which are divided by their sums. For regressors it takes numbers
-        of shape (n_samples, n_members) and gives (n_samples,). A member that is not available
-        has NaN. Samples come in blocks: what is fused for one must not depend on others.
+        It takes probabilities (for members without any, votes as ones and zeros) of shape
+        (n_samples, n_members, n_classes), and returns non-negative numbers of shape (n_samples,
+        n_classes), which are divided by their sums. For regressors it takes numbers of shape
+        (n_samples, n_members) and returns (n_samples,). A member that is not available has NaN.
+        Samples come in blocks: the result for one must not depend on others.
 
     Examples
     --------
@@ -406,7 +408,7 @@ class FunctionRule(Fuser):
             known = known[:, :, None]
         if known is None:
             return self._called(values.copy(), P)
-        # Where nobody predicts there is nothing to fuse.
+        # Where no member predicts there is nothing to fuse.
         spoken, fused = P.known.any(axis=1), uniform(P.n_samples, P.n_classes)
         if spoken.any():
             fused[spoken] = self._called(np.where(known, values, np.nan)[spoken], P)
@@ -452,14 +454,14 @@ class LastStage(Fuser):
     r"""The last member decides: each is the one before, corrected, as the stages of boosting are.
 
     A member's importance is its share of the way to the decision: how far it moves the
-    probabilities (half the sum of absolute differences), or the number, from where the one
-    before left them. Where none moves anything, the last one decided.
+    probabilities (half the sum of absolute differences), or the number, from those of the member
+    before. Where none moves anything, the last one decided.
 
     Parameters
     ----------
     start : array of shape (n_classes,), float or None, default=None
-        What would be predicted before the first stage: how frequent the classes are, or the mean
-        number. None: all classes alike; of numbers, what the first member predicts.
+        The prediction before the first stage: the frequencies of the classes, or the mean number.
+        None: equal probabilities, or the first member's number.
 
     Examples
     --------
@@ -482,7 +484,7 @@ class LastStage(Fuser):
             check_one_each(np.atleast_1d(self.start), P.values.shape[2], "start", what)
 
     def _path(self, P: Predictions) -> np.ndarray:
-        """The start and what each member leaves behind, as (n_samples, n_members + 1, width)."""
+        """Return the start and each member's prediction, (n_samples, n_members + 1, width)."""
         path = np.concatenate([self._starts(P), P.values], axis=1)
         if P.available is not None:
             # A member that is not available corrects nothing.
@@ -514,7 +516,7 @@ class LastStage(Fuser):
 
 
 class WeightedMedian(WeightedFuser):
-    """The smallest number such that members of at least half of the weight predict no more.
+    """The smallest number that members with at least half of the weight do not exceed.
 
     Members that predict it decided, in proportion to their weights.
 
@@ -551,7 +553,7 @@ class WeightedMedian(WeightedFuser):
 def stage_scores(
     fuser: Fuser, P: Predictions, truth: np.ndarray, X: Any, weight: np.ndarray
 ) -> np.ndarray:
-    """Weighted accuracies (K,) of the first members, or R^2 of numbers.
+    """Return weighted accuracies (K,) of the first members, or R^2 of numbers.
 
     ``truth`` holds the positions of the true classes, or the true numbers. The oracle is the
     paper's, which chooses among all members.
@@ -583,11 +585,11 @@ def stage_scores(
 
 
 def _for_first(fuser: Fuser, P: Predictions, number: int) -> Fuser:
-    """The rule for the first members, with their weights if it has some."""
+    """Return the rule for the first members, with their weights if it has some."""
     weights = fuser.get_params().get("weights")
     if weights is None:
         return fuser
-    # Where only members without weight are left, all count alike.
+    # If only members without weight are left, all count alike.
     first = np.asarray(weights)[..., :number]
     return clone(fuser).set_params(weights=np.where(first.any(axis=-1, keepdims=True), first, 1.0))
 
@@ -599,7 +601,7 @@ Rule = str | Fuser | Callable[[np.ndarray], np.ndarray]
 
 
 def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser:
-    """An unfitted fuser from its name and its own parameters, or a copy of the one given.
+    """Return an unfitted fuser by its name and its own parameters, or a copy of the given one.
 
     A function becomes a `FunctionRule`. The message of an error names the user's ``parameter``.
 
@@ -620,7 +622,7 @@ def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser
         raise ValueError(
             f"{parameter} must be an object and not a class; write {rule.__name__}(...)."
         )
-    if callable(rule) and not hasattr(rule, "predict"):  # a model is no rule
+    if callable(rule) and not hasattr(rule, "predict"):  # a model cannot be a rule
         if parameters:
             raise ValueError(
                 f"{', '.join(parameters)} cannot be set on a function; give one that has them, "
@@ -642,7 +644,7 @@ def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser
 
 
 def make_value_fuser(rule: Rule, parameter: str = "fuser") -> Fuser:
-    """An unfitted fuser of numbers; refused if it fuses classes only.
+    """Return an unfitted fuser of numbers; refuse one that fuses classes only.
 
     Examples
     --------
@@ -671,15 +673,15 @@ def fuse(
     kind: str | None = None,
     **parameters: Any,
 ) -> np.ndarray:
-    """Fuse saved predictions into one probability a class, or one number; no model is needed.
+    """Fuse saved predictions into one probability per class, or one number; no model is needed.
 
     Parameters
     ----------
     P : Predictions, array, data frame, mapping or list
         An array of shape (n_samples, n_members, n_classes) holds probabilities, one of shape
-        (n_samples, n_members) labels. A list, or a mapping from names, holds one array a
-        member: (n_samples, n_classes), or (n_samples,) of labels. A data frame holds labels,
-        one column a member. NaN throughout means that a member is not available.
+        (n_samples, n_members) labels. A list, or a mapping from names, holds one array per member:
+        (n_samples, n_classes), or (n_samples,) for labels. A data frame holds labels, one column
+        per member. A member with only NaN for a sample is not available there.
     rule : str, Fuser or callable, default="mean"
         A fixed rule: "mean", "product", "median", "trimmed_mean", "max", "min", "majority",
         "k_of_n", "and", "or", "borda" or "oracle"; a fuser of any kind, fitted if it
@@ -694,9 +696,9 @@ def fuse(
     classes : array of shape (n_classes,), optional
         The labels.
     kind : {"probability", "score", "label", "value"}, optional
-        What the predictions are, where it is not as above. "value" are the numbers of
-        regressors, one for each sample and member; "mean", "median", "trimmed_mean" and a
-        fitted fuser of `covey.FusionRegressor` fuse them.
+        The kind of the predictions, if not as above. "value" are the numbers of regressors, one
+        for each sample and member; "mean", "median", "trimmed_mean" and a fitted fuser of
+        `covey.FusionRegressor` fuse them.
     **parameters
         The rule's own, such as ``k`` and ``positive_class`` of "k_of_n".
 

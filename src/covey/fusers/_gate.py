@@ -41,18 +41,19 @@ if TYPE_CHECKING:
     from covey._core.search.block import ClassTarget, ValueTarget
 
 
-# The most iterations of the fits by which a penalty is chosen.
+# The most iterations of the fits that choose a penalty.
 _MAX_ITER_OF_FOLDS = 100
-# How many deviations from its mean a feature is followed.
+# The number of deviations from its mean beyond which a feature is clipped.
 _FARTHEST = 1e6
 
 
 @dataclass
 class GateFeatures:
-    """What a gate sees of a sample: its standardized features, and their squares if wanted.
+    """The input of a gate: the standardized features of a sample, and their squares if wanted.
 
     Dense features are standardized, by their mean and deviation, and then squared. Sparse ones are
-    squared as they are, to stay sparse; with the linear part both span the same functions.
+    squared as they are, to stay sparse; together with the linear part both allow the same
+    functions.
 
     Examples
     --------
@@ -67,13 +68,13 @@ class GateFeatures:
     mean: Annotated[np.ndarray, Array("D")]
     # A constant column is divided by infinity.
     scale: Annotated[np.ndarray, Array("D", low=1e-200, infinite=True)]
-    # What sparse features need: the moments of their `squares`.
+    # Needed for sparse features: the moments of their `squares`.
     square_mean: Annotated[np.ndarray | None, Array("D")] = None
     square_scale: Annotated[np.ndarray | None, Array("D", low=1e-200, infinite=True)] = None
 
     @classmethod
     def standardized(cls, quadratic: bool, mean: np.ndarray, deviation: np.ndarray) -> Self:
-        """Return what a gate sees of features with these moments."""
+        """Return the input of a gate for features with these moments."""
         return cls(quadratic, mean, _usable(deviation))
 
     def _restored(self) -> None:
@@ -82,7 +83,7 @@ class GateFeatures:
 
     @classmethod
     def of(cls, quadratic: bool, X: Any, weight: np.ndarray) -> Self:
-        """What a gate sees that is fitted on rows (n, D), dense or sparse, of these weights."""
+        """Return the input of a gate that is fitted on rows (n, D) of these weights."""
         if not hasattr(X, "tocsr"):
             return cls.standardized(quadratic, *moments(X.T, weight))
         X = X.tocsc()
@@ -101,15 +102,15 @@ class GateFeatures:
         return len(self.mean) * (2 if self.quadratic else 1)
 
     def squares(self, X: Any) -> Any:
-        """The squares of sparse features in units of their deviation."""
+        """Return the squares of sparse features in units of their deviation."""
         scaled = X.multiply(1.0 / self.scale).tocsc()
         scaled.data **= 2
         return scaled
 
     def designs(self, X: Any) -> list[Design]:
-        """The blocks of columns that the gate is fitted on."""
+        """Return the blocks of columns that the gate is fitted on."""
         if self.quadratic:
-            # Squares are made as they were of the rows that the gate was fitted on.
+            # Squares are made as for the rows that the gate was fitted on.
             if self.square_mean is not None:
                 X = csc_array(X)
             elif hasattr(X, "toarray"):
@@ -121,13 +122,13 @@ class GateFeatures:
                 moments = self.square_mean[None], self.square_scale[None]
                 blocks.append(Design(self.squares(X), *moments))
             return blocks
-        # No training row is so far out; of one that is, products must stay finite.
+        # No training row is this far out; products with one that is must stay finite.
         columns = np.clip((X - self.mean) / self.scale, -_FARTHEST, _FARTHEST)
         columns = np.ascontiguousarray(columns.T)
         return [Design(columns), *([Design(columns**2 - 1.0)] if self.quadratic else [])]
 
     def logits(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Gate logits (K, n) of new rows, for coefficients (K, P) and intercepts (K,)."""
+        """Return gate logits (K, n) of new rows, by coefficients (K, P) and intercepts (K,)."""
         one = np.zeros(1, dtype=int)
         total = np.zeros((len(coef), X.shape[0])) + intercept[:, None]
         at = 0
@@ -140,16 +141,16 @@ class GateFeatures:
 
 
 def _usable(deviation: np.ndarray) -> np.ndarray:
-    """Deviations to divide by: a constant column tells nothing; infinitely wide, it is zero."""
+    """Return deviations to divide by: infinite for a constant column, which becomes zero."""
     return np.where(deviation > 0, deviation, np.inf)
 
 
 @dataclass(frozen=True)
 class GateSums:
-    """What is summed over the rows that a gate is fitted to, for parameters and runs.
+    """The sums over the rows that a gate is fitted to, as functions of parameters and runs.
 
-    See `covey._core.gating.gate.GatedRows`; the runs of the first are all rows, each time, those
-    of the others the folds by which a penalty is chosen.
+    See `covey._core.gating.gate.GatedRows`. The runs of the first function all have all rows,
+    those of the others are the folds by which a penalty is chosen.
 
     Examples
     --------
@@ -165,38 +166,37 @@ class GateSums:
     of_folds: Callable[[Parts, np.ndarray], tuple[np.ndarray, ...]]
     held_out_loss: Callable[[Parts, np.ndarray], tuple[np.ndarray]]
     n_folds: int
-    n_rows: int  # that are worked on at once
+    n_rows: int  # that are computed at once
     total_weight: float
 
 
 class Gate(Fuser, name="gate"):
-    r"""Members weighted by a learned function of the sample.
+    r"""A fuser that weighs members by a learned function of the sample.
 
     .. math:: g_k(x) = \mathrm{softmax}_k(\phi(x) V + v)
 
     are the members' weights. With ``pool="log"`` they are the exponents :math:`i_k(x)` of eq.
-    (10), and the fusion is that of the paper with learned importances. With ``pool="linear"``,
-    the default, members are mixed, :math:`\sum_k g_k(x) p_k(c | x)`, which is another fusion: a
-    mixture of experts, where no member alone can rule a class out. Where equal weights keep a
-    flock of linear members linear, either gate lets each decide where it is good, and so bends
-    the boundary.
+    (10), and the fusion is that of the paper with learned importances. With ``pool="linear"``, the
+    default, members are mixed, :math:`\sum_k g_k(x) p_k(c | x)`: a mixture of experts, where no
+    member alone can rule a class out. Equal weights keep a flock of linear members linear; with
+    either gate each member decides where it is good, so that the boundary bends.
 
     As the ``fuser`` of a `SubsetEnsembleClassifier` this gate and the members are refined
-    *together*, from the members that Algorithm 1 grew, each on its own subset; that is what
-    makes the difference. (`FlockClassifier` searches for several gates.) As a fuser of frozen
-    members (`FusionClassifier`) only the gate is learnt, from held-out predictions.
+    *together*, from the members that Algorithm 1 grew, each on its own subset; most of the gain
+    comes from this. (`FlockClassifier` searches for several gates.) As a fuser of frozen members
+    (`FusionClassifier`) only the gate is learnt, from held-out predictions.
 
-    The numbers of regressors are averaged, :math:`\sum_k g_k(x) f_k(x)`: of a
-    `SubsetEnsembleRegressor` by gate and members of the least loss, of a `FusionRegressor` by the
+    The numbers of regressors are averaged, :math:`\sum_k g_k(x) f_k(x)`: for a
+    `SubsetEnsembleRegressor` by gate and members of the least loss, for a `FusionRegressor` by the
     gate of the least squared error, in units of the variance of y.
 
-    Coefficients are penalized by half their squares. Those of refined members count by their
-    distance from one linear model that all have in common, and by the size of that model, which
-    is chosen so that the sum is least. (Members that were drawn to zero instead would be constant,
+    Coefficients are penalized by half their squares. Refined members are penalized by their
+    distance from one linear model that all have in common, and by the size of that model, which is
+    chosen so that the sum is least. (A penalty towards zero instead would make members constant,
     and the gate alone would decide.)
 
-    Take it where different members are good in different places and there are some hundred rows to
-    learn that from. With fewer, equal weights (`covey.fusers.Mean`) are hard to beat.
+    Take it if different members are good in different places and there are some hundred rows to
+    learn it from. With fewer, equal weights (`covey.fusers.Mean`) are hard to beat.
 
     Parameters
     ----------
@@ -204,17 +204,17 @@ class Gate(Fuser, name="gate"):
         "linear": the mixture :math:`\sum_k g_k(x) p_k(c | x)`. "log": eq. (10), the weighted
         product :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised; for probabilities only.
     features : {"linear", "quadratic"}, default="linear"
-        What the gate sees: the standardized features, or also their squares.
+        The input of the gate: the standardized features, or also their squares.
     alpha : float or None, default=None
-        Weight of the penalty, against the mean log-likelihood of a row, or its loss in units of
-        the variance of y. None: of 0.03, 0.003, 0.0003 and 0.00003 (ten times that for numbers),
-        times ``min(1, (500 / n)**0.8)`` for n rows, that with the lowest loss on the rows that
-        three folds hold out. (Rows are drawn into folds one by one: only with a number is a
-        weight of 2 exactly the row given twice.) A single member may have 30, 10 and 3 times the
-        strongest of these, too.
+        Weight of the penalty, relative to the mean log-likelihood of a row, or its loss in units
+        of the variance of y. None: of 0.03, 0.003, 0.0003 and 0.00003 (ten times these for
+        numbers), times ``min(1, (500 / n)**0.8)`` for n rows, the one with the lowest loss on the
+        rows that three folds hold out. (Rows are drawn into folds one by one: only with a number
+        is a weight of 2 exactly the row given twice.) A single member may have 30, 10 and 3 times
+        the strongest of these, too.
     cv : list of pairs of arrays, optional
-        Rows to fit on and rows to hold out, instead of the three folds by which the penalty is
-        chosen: folds that keep groups together, or go forward in time.
+        Rows to fit on and rows to hold out, instead of the three folds that choose the penalty:
+        folds that keep groups together, or go forward in time.
     max_iter : int, default=200
         The most iterations of the optimizer.
 
@@ -274,7 +274,7 @@ class Gate(Fuser, name="gate"):
             self.check_numbers()
 
     def check_numbers(self) -> None:
-        """Refuse to multiply numbers."""
+        """Refuse the product pool for numbers."""
         if self.pool == "log":
             raise ValueError(
                 "pool='log' multiplies probabilities; use pool='linear' for predictions of kind "
@@ -291,11 +291,11 @@ class Gate(Fuser, name="gate"):
         shape = *frozen.shape[:2], None, self._sees.n_columns
         self._optimize(sums, np.zeros((1, shape[0] * (shape[3] + 1))), shape)
 
-    # Where a member has no prediction of a row, the mean of the others stands for it: that counts
+    # If a member has no prediction of a row, the mean of the others replaces it: that counts
     # neither for nor against the member.
 
     def _of_probabilities(self, P: Predictions, codes: np.ndarray, sample_weight: Any) -> Any:
-        """The likelihood of classes, the order of its rows, and logarithms (n, K, C)."""
+        """Return the likelihood of classes, the order of its rows, and logarithms (n, K, C)."""
         logs = P.log()
         if P.available is not None:
             floor = np.finfo(np.float64).tiny
@@ -305,7 +305,7 @@ class Gate(Fuser, name="gate"):
         return ClassLikelihood(blocks), np.argsort(codes, kind="stable"), logs
 
     def _of_numbers(self, P: Predictions, y: np.ndarray, sample_weight: np.ndarray) -> Any:
-        """The squared error in units of y's variance, and so on, for numbers (n, K, 1)."""
+        """Return the squared error in units of y's variance, and so on, for numbers (n, K, 1)."""
         center, unit = center_and_unit(y, sample_weight)
         likelihood = ValueLikelihood((y - center) / unit, ValueLoss("squared"))
         return likelihood, np.arange(len(y)), (with_means_of_available(P) - center) / unit
@@ -324,10 +324,10 @@ class Gate(Fuser, name="gate"):
         seed: int,
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Fit the gate together with linear members, instead of ``fit``; return those as refined.
+        """Fit the gate together with linear members, instead of ``fit``; return these members.
 
-        ``members`` is what members see, in the order of the target's likelihood; the gate sees X,
-        in the order in which it was given.
+        ``members`` is the input of members, in the order of the target's likelihood; the gate sees
+        X, in the order in which it was given.
         """
         codes = np.empty_like(target.codes)
         codes[target.order] = target.codes
@@ -347,7 +347,7 @@ class Gate(Fuser, name="gate"):
         fit_intercept: bool,
         journal: Journal | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same for rows in blocks, which are reduced to sums.
+        """Fit the gate and the members to rows in blocks, which are reduced to sums.
 
         Members start from theta (K, C, D) and intercepts (K, C) and keep their subsets,
         ``support`` (K, D).
@@ -362,7 +362,7 @@ class Gate(Fuser, name="gate"):
         return theta[0] * support[:, None, :], intercept[0]
 
     def _sums(self, members, likelihood, X, order, strata, sample_weight, seed, frozen=None):
-        """Rows in memory, in the order of a likelihood; sets what the gate sees."""
+        """Return rows in memory, in the order of a likelihood; set the input of the gate."""
         self._sees = GateFeatures.of(self.features == "quadratic", X, sample_weight)
         if self.alpha is not None:
             folds = []
@@ -404,7 +404,7 @@ class Gate(Fuser, name="gate"):
         return theta, intercept
 
     def _penalty(self, sums, start, shape, journal, support, **how):
-        """The penalty that is given, or the best one on the rows that folds hold out."""
+        """Return the given penalty, or the best one on the rows that folds hold out."""
         if self.alpha is not None:
             return float(self.alpha)
         alphas = penalties(sums.total_weight, numbers=shape[1] == 1, single=shape[0] == 1)
@@ -421,11 +421,11 @@ class Gate(Fuser, name="gate"):
         return best_penalty(sums.of_folds, sums.held_out_loss, alphas, start, shape, **how)
 
     def _gates(self, P: Predictions, X: Any) -> np.ndarray:
-        """G of shape (K, n); zero for members that have no prediction of a row."""
+        """Return G of shape (K, n); zero for members that have no prediction of a row."""
         logits = self._sees.logits(X, self.coef_, self.intercept_)
         if P.available is not None:
             silent = ~P.available.T
-            # Where no member has one, the gate stands as it is.
+            # Where no member has one, the gate is used as it is.
             silent &= ~silent.all(axis=0)
             logits = np.where(silent, -np.inf, logits)
         return np.exp(log_softmax(logits))
@@ -437,7 +437,7 @@ class Gate(Fuser, name="gate"):
         return self._fuse_by(P, self._importance(P, X, codes))
 
     def fuse_by(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
-        """What ``fuse`` gives with these importances, (n_samples, n_members), for the gate's."""
+        """Fuse with these importances, (n_samples, n_members), in place of the gate's."""
         fused = self._fuse_by(P, importance)
         return fused[:, 0] if P.kind == "value" else settled(fused)
 
@@ -452,12 +452,12 @@ class Gate(Fuser, name="gate"):
 class GatedGroups(Fuser):
     """Groups of members, each fused by a gate of its own, averaged with fixed weights.
 
-    What a `FlockClassifier` or `FlockRegressor` finds by searching. It is learnt together with
-    the members and cannot be fitted to other ones.
+    It is the fuser that `FlockClassifier` and `FlockRegressor` find by searching. It is learnt
+    together with the members and cannot be fitted to other ones.
 
     All gates see the columns of ``basis``, by coefficients (n_members, n_columns). ``sizes`` are
-    the numbers of members of the groups, one group after the other, ``pools`` how the
-    probabilities of each are fused, and ``weights`` sum to one; where ``classes`` is None,
+    the numbers of members of the groups, one group after the other, ``pools`` the ways in which
+    the probabilities of each are fused, and ``weights`` sum to one; if ``classes`` is None,
     members predict numbers.
 
     Examples
@@ -483,12 +483,12 @@ class GatedGroups(Fuser):
 
     @property
     def kinds(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Return which kinds of `Predictions` it takes."""
+        """The kinds of `Predictions` that it takes."""
         return ("probability",) if self.classes is not None else ("value",)
 
     @property
     def n_members_(self) -> int:  # type: ignore[override]
-        """Return how many members it fuses."""
+        """The number of members that it fuses."""
         return len(self.coef)
 
     @property
@@ -506,7 +506,7 @@ class GatedGroups(Fuser):
 
     @cached_property
     def groups(self) -> Groups:
-        """The gates as the mathematics has them."""
+        """Return the gates in the form of the mathematics."""
         gates = self.basis, self.coef, self.intercept
         return Groups(*gates, self.sizes, self.pools, self.weights)
 
@@ -520,10 +520,10 @@ class GatedGroups(Fuser):
         return self.groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T
 
     def fuse_by(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
-        """What ``fuse`` gives with these importances, (n_samples, n_members), for the gates'.
+        """Fuse with these importances, (n_samples, n_members), in place of the gates'.
 
-        Within a group members count as their importances do to each other; the weights of the
-        groups stay as they are.
+        Within a group members count by the ratios of their importances; the weights of the groups
+        are not changed.
         """
         if P.kind == "value":
             return values_by(P, importance)[:, 0]

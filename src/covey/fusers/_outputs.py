@@ -1,4 +1,4 @@
-"""What any scikit-learn model predicts, in the form that a fuser reads."""
+"""The predictions of any scikit-learn model, in the form that a fuser reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from covey.fusers._predictions import Predictions, align_classes, encode_labels
 if TYPE_CHECKING:
     import pandas as pd
 
-# How to get each kind of prediction, the most informative method first.
+# The ways to get each kind of prediction, the most informative method first.
 WAYS = {
     "probability": ("predict_proba",),
     "score": ("predict_proba", "decision_function"),
@@ -23,7 +23,7 @@ WAYS = {
 
 
 def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> str:
-    """The first kind that the fuser takes and all members can give.
+    """Return the first kind that the fuser takes and all members can give.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> s
 def member_output(
     member: Any, X: Any, classes: np.ndarray, kind: str, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One member's output of a kind, for the ensemble's classes, and which of these it has seen.
+    """Return one member's output of a kind, for the ensemble's classes, and which it has seen.
 
     The values are (n_samples, n_classes), or positions (n_samples,) for labels.
 
@@ -103,7 +103,7 @@ def member_output(
 
 
 def _compares_pairs(member: Any, X: Any, scores: np.ndarray) -> bool:
-    """Return whether the highest score is not what the member decides: its columns are pairs."""
+    """Return whether columns are pairs, so that the highest score is not the member's decision."""
     if scores.shape[1] < 3 or not hasattr(member, "predict"):
         return False
     decided = np.asarray(member.classes_)[scores.argmax(axis=1)] == np.asarray(member.predict(X))
@@ -116,7 +116,7 @@ def gather(
     names: Sequence[str],
     kind: str,
 ) -> Predictions:
-    """The members' outputs as `Predictions`.
+    """Return the members' outputs as `Predictions`.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def gather(
 
 
 def member_values(members: Sequence[Any], names: Sequence[str], X: Any) -> np.ndarray:
-    """Return what fitted regressors predict, as (n, K).
+    """Return the predictions of fitted regressors, as (n, K).
 
     Examples
     --------
@@ -166,7 +166,7 @@ def member_values(members: Sequence[Any], names: Sequence[str], X: Any) -> np.nd
 
 
 def importance_frame(importance: np.ndarray, X: Any, names: Sequence[str]) -> pd.DataFrame:
-    """Importances as a data frame with the members' names and the index of X, if it has one.
+    """Return importances as a data frame with the members' names and the index of X, if any.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What members predict, in the one form that fusers and measures read."""
+"""The predictions of members, in the one form that fusers and measures read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SUM_TOLERANCE = 1e-3
 class Predictions:
     """The predictions of K members for n samples.
 
-    Make one where members are absent from some samples, or have names, classes or a kind that a
-    plain array does not tell.
+    Make one if members are absent from some samples, or have names, classes or a kind that a plain
+    array does not show.
 
     Parameters
     ----------
@@ -33,18 +33,18 @@ class Predictions:
     names : list of str, optional
         The members' names; "member 1", "member 2", ... by default.
     kind : {"probability", "score", "label", "value"}, optional
-        What the values are. Scores rank the classes, but are not comparable between members;
-        a "value" is what a regressor predicts. By default three dimensions are probabilities,
+        The kind of the values. Scores rank the classes, but are not comparable between members; a
+        "value" is the prediction of a regressor. By default three dimensions are probabilities,
         and two are labels.
     available : array of shape (n_samples, n_members), bool, optional
         Where a member has a prediction. By default everywhere, except where all its values of a
         sample are NaN.
     seen : array of shape (n_members, n_classes), bool, optional
-        Which classes a member knows of; all by default. On a class that it never saw a member
-        abstains: the others decide how probable that is.
+        Which classes a member knows; all by default. A member abstains on a class that it never
+        saw: the others decide how probable that class is.
     log_values : array like ``values``, optional
-        The logarithms of probabilities, where they are known better than from the
-        probabilities themselves (which may have underflowed).
+        The logarithms of probabilities, if they are more exact than the probabilities themselves
+        (which may have underflowed).
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Predictions:
                 )
         self.log_values = log_values
         self.seen = seen
-        # Members of our own need no check of their probabilities.
+        # covey's own members need no check of their probabilities.
         self._checked = log_values is not None
 
     def _checked_available(self, available: ArrayLike | None) -> np.ndarray | None:
@@ -138,7 +138,7 @@ class Predictions:
         return np.where(missing, labels[~missing][0], labels)
 
     def _mark_missing(self, values: np.ndarray) -> np.ndarray:
-        """Mark as not available what is NaN throughout; refuse what is NaN in part."""
+        """Mark members with only NaN as not available; refuse members with some NaN."""
         if self.available is not None:
             # The values of members that are not available must not matter.
             values = np.where(self.available[:, :, None], values, self._filler(values))
@@ -158,17 +158,17 @@ class Predictions:
         return np.where(absent[:, :, None], self._filler(values), values)
 
     def _filler(self, values: np.ndarray) -> float:
-        """The value where a member is not available: equal probabilities, or 0."""
+        """Return the value for a member that is not available: equal probabilities, or 0."""
         return 0.0 if self.kind == "value" else 1.0 / values.shape[2]
 
     @property
     def n_classes(self) -> int:
-        """Return how many classes there are."""
+        """The number of classes."""
         return len(self.classes)
 
     @property
     def row_size(self) -> int:
-        """Return how many numbers are held for a sample."""
+        """The numbers that are held for a sample."""
         return self.n_members if self._values is None else self.n_members * self._values.shape[2]
 
     @property
@@ -180,25 +180,25 @@ class Predictions:
 
     @property
     def labels(self) -> np.ndarray:
-        """Return what each member decides, as positions in ``classes``, (n_samples, n_members)."""
+        """The decision of each member, as positions in ``classes``, (n_samples, n_members)."""
         if self._labels is None:
             self._labels = argmax_last(self.values)
         return self._labels
 
     @property
     def given(self) -> np.ndarray:
-        """The values, or labels as users know them: what `Predictions` can be made of again."""
+        """The values, or the user's labels, of which `Predictions` can be made again."""
         return self.classes[self.labels] if self.kind == "label" else self.values
 
     @property
     def known(self) -> np.ndarray:
-        """Return where members have a prediction, (n_samples, n_members) bool."""
+        """Where members have a prediction, (n_samples, n_members) bool."""
         everywhere = np.broadcast_to(True, (self.n_samples, self.n_members))
         return everywhere if self.available is None else self.available
 
     @property
     def votes(self) -> np.ndarray:
-        """Each member's decision as ones and zeros, (n_samples, n_members, n_classes)."""
+        """Return each member's decision as ones and zeros, (n_samples, n_members, n_classes)."""
         return self.values if self.kind == "label" else np.eye(self.n_classes)[self.labels]
 
     @property
@@ -207,8 +207,8 @@ class Predictions:
 
         A member is constant if its predictions vary at most a hundredth as much as those of all
         members together: numbers by their standard deviation, others by the share of decisions
-        that are not for the class which the member decides for most often. A member that decides
-        for one class throughout is constant, and so are all members that predict one sample.
+        that differ from the member's most frequent one. A member that always decides for one class
+        is constant, and so are all members that predict one sample.
         """
         if self.kind == "value":
             return constant_by_spread(self.values[:, :, 0], self.available)
@@ -216,7 +216,7 @@ class Predictions:
         return constant_by_counts(counts)
 
     def log(self) -> np.ndarray:
-        """Logarithms of the probabilities, finite everywhere.
+        """Return logarithms of the probabilities, finite everywhere.
 
         A probability of zero counts as the smallest positive number: a veto that any other
         member's veto on the remaining classes can still outweigh, never a NaN.
@@ -237,11 +237,11 @@ class Predictions:
         return part
 
     def rows(self, rows: Any) -> Predictions:
-        """Only some samples."""
+        """Return the predictions of some samples."""
         return self._part((rows,), self.names, self.seen)
 
     def where(self, known: ArrayLike) -> Predictions:
-        """Only the predictions of some members for some samples, by (n_samples, n_members)."""
+        """Return the predictions of some members for some samples, by (n_samples, n_members)."""
         known = np.asarray(known, dtype=bool)
         if self.available is not None and known.shape == self.available.shape:
             known = known & self.available
@@ -249,17 +249,17 @@ class Predictions:
         return Predictions(*of, available=known, seen=self.seen)
 
     def first(self, n_members: int) -> Predictions:
-        """Only the first members."""
+        """Return the predictions of the first members."""
         return self.members(slice(n_members))
 
     def members(self, members: Any) -> Predictions:
-        """Only some members, by slice or list of positions."""
+        """Return the predictions of some members, by slice or list of positions."""
         names = [self.names[k] for k in np.arange(self.n_members)[members]]
         seen = None if self.seen is None else self.seen[members]
         return self._part((slice(None), members), names, seen)
 
     def aligned(self, classes: np.ndarray) -> Predictions:
-        """Return the same predictions over other classes, of which these must be some."""
+        """Return these predictions over other classes, which must include their own."""
         if np.array_equal(self.classes, classes):
             return self
         positions = encode_labels(self.classes, classes, "The predictions hold")
@@ -275,9 +275,9 @@ class Predictions:
         )
 
     def encode(self, y: ArrayLike, unknown: str = "error") -> np.ndarray:
-        """The labels ``y`` as positions in ``classes``; -1 for others, if those are ignored.
+        """Return labels ``y`` as positions in ``classes``; -1 for others, if those are ignored.
 
-        Beside predictions of kind "value" the truth is numbers, and they stay as they are.
+        For predictions of kind "value" the truth is numbers, which are not changed.
         """
         y = np.asarray(y)
         what = "number" if self.kind == "value" else "label"
@@ -290,7 +290,7 @@ class Predictions:
         return encode_labels(y, self.classes, "y holds", unknown)
 
     def check_probabilities(self) -> None:
-        """Refuse values that are no probabilities, by the name of the member at fault."""
+        """Refuse values that cannot be probabilities, by the name of the member at fault."""
         if self.kind != "probability" or self._checked:
             return
         self._checked = True
@@ -321,7 +321,7 @@ def _as_floats(numbers: np.ndarray, owner: str) -> np.ndarray:
 
 
 def _as_numbers(values: np.ndarray) -> np.ndarray:
-    """Return what regressors predict, as (n, K, 1)."""
+    """Return the predictions of regressors, as (n, K, 1)."""
     values = _as_floats(values, "Predictions")
     if values.ndim == 2:
         values = values[:, :, None]
@@ -334,7 +334,7 @@ def _as_numbers(values: np.ndarray) -> np.ndarray:
 
 
 def _encoded(labels: np.ndarray, classes: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """The classes of a table of labels, and the labels as positions in them."""
+    """Return the classes of a table of labels, and the labels as positions in them."""
     if classes is None:
         highest = _highest_of_range(labels)
         if highest is not None:
@@ -346,10 +346,10 @@ def _encoded(labels: np.ndarray, classes: ArrayLike | None) -> tuple[np.ndarray,
 
 
 def _highest_of_range(labels: np.ndarray) -> int | None:
-    """The highest label, if the labels are whole numbers and all from 0 to it occur.
+    """Return the highest label, if the labels are whole numbers and all from 0 to it occur.
 
-    Sorting millions of labels to find their classes takes longer than counting their votes.
-    The first few usually show all classes that there are.
+    Sorting millions of labels to find their classes takes longer than counting their votes. The
+    first few usually show all classes.
     """
     if labels.dtype.kind not in "iu" or not labels.size:
         return None
@@ -370,7 +370,7 @@ def _checked_names(names: Sequence[str] | None, n_members: int) -> list[str]:
 
 
 def argmax_last(values: np.ndarray) -> np.ndarray:
-    """``values.argmax(axis=-1)``, the first of equals, without its slowness on short axes."""
+    """Return ``values.argmax(axis=-1)``, the first of equals, faster on short axes."""
     best = values[..., 0]
     winner = np.zeros(best.shape, dtype=np.intp)
     for position in range(1, values.shape[-1]):
@@ -383,7 +383,7 @@ def argmax_last(values: np.ndarray) -> np.ndarray:
 def encode_labels(
     labels: np.ndarray, classes: np.ndarray, who: str, unknown: str = "error"
 ) -> np.ndarray:
-    """Positions of labels in ``classes``; ``who`` begins the message if one is unknown.
+    """Return positions of labels in ``classes``; ``who`` begins the message about unknown ones.
 
     Examples
     --------
@@ -415,7 +415,7 @@ def align_classes(
     fill: float = 0.0,
     who: str = "A member predicts",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One member's columns, for the ensemble's classes, and which of these it has seen.
+    """Return one member's columns, for the ensemble's classes, and which of these it has seen.
 
     Every class of the member must be one of the ensemble's; ``who`` begins the message if not. A
     class that the member never saw gets ``fill``.
@@ -438,7 +438,7 @@ def align_classes(
     return aligned, seen
 
 
-# Whatever `covey.fuse` takes.
+# All forms that `covey.fuse` takes.
 Given = Predictions | ArrayLike | Mapping[str, ArrayLike]
 
 
@@ -449,7 +449,7 @@ def as_predictions(
     names: Sequence[str] | None = None,
     kind: str | None = None,
 ) -> Predictions:
-    """Whatever a user has saved, as `covey.fuse` takes it, as checked `Predictions`.
+    """Return checked `Predictions` of any saved form that `covey.fuse` takes.
 
     Examples
     --------
@@ -489,7 +489,7 @@ def _stacked(arrays: Sequence[ArrayLike], names: Sequence[str] | None) -> np.nda
 
 
 def concatenated(blocks: Sequence[Predictions]) -> Predictions:
-    """Predictions of different samples by the same members.
+    """Join predictions of different samples by the same members.
 
     Examples
     --------

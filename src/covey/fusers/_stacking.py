@@ -46,7 +46,7 @@ class _StackedFuser(Fuser):
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         values, known = P.values, np.ones(P.n_members, dtype=bool)
         if P.available is not None:
-            # A member that is not available gets the mean of the others, which is evidence
+            # If a member is not available, the mean of the others replaces it, which is evidence
             # neither for nor against it; one that never is available gets no weight.
             available = P.available & (sample_weight > 0)[:, None]
             known = available.any(axis=0)
@@ -62,7 +62,7 @@ class _StackedFuser(Fuser):
 
     @abstractmethod
     def _learn(self, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Weights of members from values (n, K, C) and true classes."""
+        """Learn weights of members from values (n, K, C) and true classes."""
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
@@ -76,7 +76,7 @@ class _StackedFuser(Fuser):
 
 
 def _of_true_class(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """The probability that each member gives to the true class, as (n, K)."""
+    """Return the probability that each member gives to the true class, as (n, K)."""
     return values[np.arange(len(codes)), :, codes]
 
 
@@ -87,13 +87,13 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
     .. math:: \hat w = \arg\min_w \frac{1}{n} \sum_i L\Big(y_i, \sum_k w_k p_k(x_i)\Big)
               + \lambda \sum_k \Big(w_k - \frac{1}{K}\Big)^2
 
-    Where members are not available for a sample, the weights of the others are used; where none
-    of those with a weight is, the mean rule is used. The numbers of regressors (predictions of
-    kind "value") are summed as they are, a member that is not available counts as the mean of
-    the others, and the loss is in units of the variance of y.
+    Where members are not available for a sample, the weights of the others are used; if none of
+    them has a weight, the mean rule is used. The numbers of regressors (predictions of kind
+    "value") are summed as they are, a member that is not available counts as the mean of the
+    others, and the loss is in units of the variance of y.
 
-    Take it for two to some dozen members whose quality differs. It is steadier than `Stacking`
-    and, unlike it, says who decided without trying members out.
+    Take it for two to some dozen members whose quality differs. It is more stable than `Stacking`
+    and, unlike it, says who decided without computing predictions again.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
     sum_to_one : bool, default=True
         Whether weights must sum to one. Fused probabilities do so in any case.
     uniform_penalty : float, default=0.0
-        :math:`\lambda`, which draws all weights towards 1/K: 0 trusts the held-out samples
-        wholly, a large one is the mean rule.
+        :math:`\lambda`, which shrinks all weights towards 1/K: with 0 only the held-out samples
+        count, a large one is the mean rule.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_members,)
-        As found. Importances are their absolute values, divided by their sum: a member that
-        is subtracted decides too.
+        The weights. Importances are their absolute values, divided by their sum: a member that is
+        subtracted decides, too.
 
     Examples
     --------
@@ -170,11 +170,11 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
 class GreedySelection(_StackedFuser, name="greedy_selection"):
     """The mean of members picked one by one, each for the best score on held-out samples.
 
-    Ensemble selection of Caruana et al. (2004): it starts from nothing, adds the member that
-    helps the mean of all picked so far most, and keeps the best mean on the way. Most members
-    of a large library get no weight. Where none of those picked is available for a sample, the
-    mean rule is used. The numbers of regressors (predictions of kind "value") are picked
-    likewise.
+    This is the ensemble selection of Caruana et al. (2004): it starts from nothing, adds the
+    member that helps the mean of all picked so far most, and keeps the best mean on the way. Most
+    members of a large library get no weight. Where none of those picked is available for a sample,
+    the mean rule is used. The numbers of regressors (predictions of kind "value") are picked in
+    the same way.
 
     Take it for a large library of models, most of which should get no weight, or for a metric
     other than the loss (``scoring``). With a handful of members `LinearStacking` uses all of them.
@@ -186,15 +186,15 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
     replace : bool, default=True
         Whether a member can be picked again: its weight grows.
     scoring : str, callable or None, default=None
-        What the best mean has most of: a name of scikit-learn's, such as "roc_auc" or
-        "neg_mean_absolute_error", or a function ``scorer(model, X, y)``, which finds the mean of
-        those picked as what ``model`` predicts; X are no features then, but the numbers of the
-        rows. None: the least log-loss, or squared error of numbers.
+        The measure that the best mean maximizes: a name of scikit-learn's, such as "roc_auc" or
+        "neg_mean_absolute_error", or a function ``scorer(model, X, y)``, for which the mean of
+        those picked is the prediction of ``model``; X are then the numbers of the rows and no
+        features. None: the least log-loss, or squared error of numbers.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_members,)
-        Shares of the picks; sum to one.
+        Shares of the picks, which sum to one.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         make_scorer(self.scoring)
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        # Scorers read labels as users know them.
+        # Scorers read labels in the user's form.
         self._labels = P.classes
         super()._fit(P, codes, X, sample_weight)
         del self._labels
@@ -233,7 +233,7 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         every = values[:, :, 0].T
         if self.scoring is not None:
             return self._best_scored(every, y, None, weight)
-        # In units of y: a gain of rounding is none.
+        # In units of y: a gain within rounding is none.
         unit = float(np.abs(y).max()) or 1.0
 
         def squared(numbers: np.ndarray) -> np.ndarray:
@@ -242,7 +242,7 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         return greedy_mean(every / unit, squared, weight, self.n_picks, bool(self.replace))
 
     def _best_scored(self, every: np.ndarray, truth: Any, classes: Any, weight: Any) -> np.ndarray:
-        """Weights (K,) of what members predict, (K, n, C) or (K, n), by the scorer."""
+        """Return weights (K,) by the scorer of predictions, (K, n, C) or (K, n)."""
         scorer, rows = make_scorer(self.scoring), np.arange(len(truth))[:, None]
 
         def pick_losses(picked: Sequence[int], allowed: np.ndarray) -> np.ndarray:
@@ -254,13 +254,13 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
 
 
 class Stacking(Fuser, name="stacking"):
-    r"""Any model, learnt from what members predict of held-out samples.
+    r"""Any model, learnt from members' predictions of held-out samples.
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x))\big)
 
-    A is ``final_estimator`` and z encodes a member's prediction as columns: one a class, or
-    for two classes, and for regressors, one alone. Stacked generalization of Wolpert (1992), on
-    saved predictions.
+    A is ``final_estimator`` and z encodes a member's prediction as columns: one per class, or a
+    single one for two classes and for regressors. It is Wolpert's (1992) stacked generalization,
+    on saved predictions.
 
     A member that is not available for a sample counts as if it had predicted its average.
 
@@ -272,10 +272,10 @@ class Stacking(Fuser, name="stacking"):
     - for any other A, how far the fused probabilities move (half the sum of absolute
       differences), or the number, if that member alone predicts its average.
 
-    Columns of X that A sees too are not counted. Where no member moves anything, all share
-    alike.
+    Columns of X that A also sees are not counted. Where no member moves anything, all have equal
+    shares.
 
-    Take it on saved predictions where a weighted mean is not enough and there are many held-out
+    Take it for saved predictions if a weighted mean is not enough and there are many held-out
     rows. `GeneralStackingClassifier` does the same from models.
 
     Parameters
@@ -284,31 +284,31 @@ class Stacking(Fuser, name="stacking"):
         A; by default a `LogisticRegression`, or a `RidgeCV` on top of regressors. A classifier
         without ``predict_proba`` gives ones and zeros.
     outputs : str, list of str or dict from members' names, optional
-        z, for all members or for each; "probabilities" or, of regressors, "values" by default.
+        z, for all members or for each; by default "probabilities" or, for regressors, "values".
 
         - "probabilities", "values": as they are.
         - "one_hot": a one for the class that the member decides for.
         - "logits": :math:`\log p - \log(1 - p)`.
-        - "ranks": average ranks of the classes, from 0 to 1. Of regressors the (weighted) share
+        - "ranks": average ranks of the classes, from 0 to 1. For regressors the (weighted) share
           of the member's own held-out predictions that are lower, ties by half.
         - "scores": :math:`\log p` less its mean over the classes.
 
-        Labels are taken as ones and zeros, scores are taken for "one_hot" and "ranks" only.
+        Labels are encoded as ones and zeros; scores allow only "one_hot" and "ranks".
     passthrough : bool, default=False
         Whether A also sees the columns of X, which must be numbers.
     clip : float, default=1e-6
         Probabilities are kept this far from 0 and 1 before "logits" are taken.
     keep_certainty : bool, default=False
-        Whether a class to which all members give the probability 1 keeps it, as under every
-        other rule, whatever A predicts. Of members that are always certain, such as fully
-        grown trees, A would then decide only where they do not agree.
+        Whether a class to which all members give the probability 1 keeps it, as under every other
+        rule, whatever A predicts. With members that are always certain, such as fully grown trees,
+        A then decides only where they do not agree.
 
     Attributes
     ----------
     final_estimator_ : classifier or regressor
         A, fitted.
     outputs_ : list of str
-        One a member.
+        One per member.
     means_ : ndarray of shape (n_members, width)
         The average columns.
 
@@ -367,7 +367,7 @@ class Stacking(Fuser, name="stacking"):
         Parameters
         ----------
         P, y, X, sample_weight
-            As for `Fuser.fit`.
+            As in `Fuser.fit`.
         **fit_params
             Passed to the ``fit`` of the model.
         """
@@ -388,12 +388,12 @@ class Stacking(Fuser, name="stacking"):
 
     @property
     def needs_X(self) -> bool:  # type: ignore[override]
-        """Return whether the model sees the features too."""
+        """Whether the model sees the features, too."""
         return bool(self.passthrough)
 
     @property
     def keeps_certainty(self) -> bool:  # type: ignore[override]
-        """Return whether certainty of all members stands, whatever the model predicts."""
+        """Whether certainty of all members is kept, whatever the model predicts."""
         return bool(self.keep_certainty)
 
     @property
@@ -413,7 +413,7 @@ class Stacking(Fuser, name="stacking"):
 
     @staticmethod
     def default_final(kind: str = "probability") -> Any:
-        """The model that None stands for, on top of predictions of a kind."""
+        """Return the default model on top of predictions of a kind."""
         return RidgeCV() if kind == "value" else LogisticRegression()
 
     def _check(self, P: Any, X: Any) -> tuple[Predictions, Any]:
@@ -473,7 +473,7 @@ class Stacking(Fuser, name="stacking"):
                 raise ValueError("Stacking has nothing to learn from: no member is available.")
             fit_params = parameters_of_rows(fit_params, rows, len(y))
             Z, y, sample_weight = take_rows(Z, rows), y[rows], sample_weight[rows]
-        # Weights of one are no weights: models that take none can learn then.
+        # Weights of one are left out, so that models without weights can learn.
         weight = None if (sample_weight == 1).all() else sample_weight
         final = self.final_estimator
         final = self.default_final(P.kind) if final is None else final
@@ -485,17 +485,17 @@ class Stacking(Fuser, name="stacking"):
         return encode_outputs(P.values, self.outputs_, self.clip, self._ranks)
 
     def _with_means(self, P: Predictions, encoded: np.ndarray) -> np.ndarray:
-        """Columns of members; the average ones where a member is not available."""
+        """Return columns of members; the average ones where a member is not available."""
         if P.available is None:
             return encoded
         return np.where(P.available[:, :, None], encoded, self.means_)
 
     def _join(self, encoded: np.ndarray, X: Any) -> Any:
-        """Return what A sees: the members' columns and, if wanted, those of X."""
+        """Return the input of A: the members' columns and, if wanted, those of X."""
         return join_columns(encoded.reshape(len(encoded), -1), X if self.needs_X else None)
 
     def _columns(self, P: Predictions, X: Any) -> Any:
-        """Predictions as A sees them."""
+        """Return predictions as the input of A."""
         return self._join(self._with_means(P, self._encode(P)), X)
 
     def _decide(self, Z: Any, P: Predictions) -> np.ndarray:
@@ -510,7 +510,7 @@ class Stacking(Fuser, name="stacking"):
         ]
 
     def _certain(self, P: Predictions) -> np.ndarray:
-        """Classes to which all available members give the probability 1, (n, C)."""
+        """Return classes to which all available members give the probability 1, (n, C)."""
         if not self.keep_certainty or P.kind != "probability":
             return np.zeros((P.n_samples, P.n_classes), dtype=bool)
         return (np.where(P.known[:, :, None], P.values, 1.0) == 1.0).all(axis=1)
@@ -538,10 +538,10 @@ class Stacking(Fuser, name="stacking"):
 
 
 def linear_coefficients(model: Any, Z: Any) -> np.ndarray | None:
-    """Coefficients of shape (n_scores, n_columns) of a model whose score is linear, or None.
+    """Return coefficients (n_scores, n_columns) of a model whose score is linear, or None.
 
-    Believed only if they reproduce the model's own scores of some rows: those of a kernel
-    machine compare pairs, and a link function bends the line.
+    They are believed only if they reproduce the model's own scores of some rows: a kernel
+    machine's scores compare pairs, and a link function bends the line.
     """
     coefficients = getattr(model, "coef_", None)
     score = getattr(model, "decision_function", None) or getattr(model, "predict", None)
@@ -563,7 +563,7 @@ def linear_coefficients(model: Any, Z: Any) -> np.ndarray | None:
 
 
 def contributions(directions: np.ndarray, encoded: np.ndarray, means: ArrayLike) -> np.ndarray:
-    """Return how far each member moves a linear score from where its mean would leave it, (n, K).
+    """Return how far each member moves a linear score from that of its mean, (n, K).
 
     ``directions`` (n or 1, n_columns) are the score's coefficients; those of members come first.
     """
@@ -586,7 +586,7 @@ def changes_without(
 
 
 def _numbers(predicted: Any) -> np.ndarray:
-    """Return what A predicts; refuses what is no number."""
+    """Return the predictions of A; refuse others than numbers."""
     found = np.asarray(predicted, dtype=np.float64)
     lost = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))
     if len(lost):
@@ -600,7 +600,7 @@ def _numbers(predicted: Any) -> np.ndarray:
 # -- members' predictions as columns for a model on top of them -----------------------------------
 
 
-# What a fuser must be given for each encoding, the most informative kind first.
+# The input of a fuser for each encoding, the most informative kind first.
 KINDS_FOR = {
     "probabilities": ("probability", "label"),
     "one_hot": ("label", "probability", "score"),
@@ -609,7 +609,7 @@ KINDS_FOR = {
     "ranks": ("probability", "score", "label", "value"),
     "scores": ("probability",),
 }
-# Without a wish: probabilities, or the numbers of regressors.
+# The defaults: probabilities, or the numbers of regressors.
 DEFAULT_KINDS = ("probability", "label", "value")
 CLASS_OUTPUTS = ("probabilities", "one_hot", "logits", "ranks", "scores")
 VALUE_OUTPUTS = ("values", "ranks")
@@ -634,10 +634,10 @@ Ranks = list[KnownNumbers]  # one for each member
 def encode_outputs(
     values: np.ndarray, outputs: Sequence[str], clip: float = 1e-6, ranks: Ranks | None = None
 ) -> np.ndarray:
-    """Members' predictions (n, K, width) as columns for a model, (n, K, width or 1).
+    """Return members' predictions (n, K, width) as columns for a model, (n, K, width or 1).
 
-    Of two classes the first holds nothing that the second does not, and is left out. ``ranks`` is
-    what `learn_ranks` has found, for the numbers of regressors.
+    Of two classes the first is left out, since the second determines it. ``ranks`` are the result
+    of `learn_ranks`, for the numbers of regressors.
     """
     encoded = np.empty(values.shape)
     for output in set(outputs):
@@ -660,13 +660,13 @@ def encode_outputs(
 
 
 def ranks_of_classes(values: np.ndarray) -> np.ndarray:
-    """Average ranks of the classes of each row, from 0 for the last to 1 for the first."""
+    """Return average ranks of each row's classes, from 0 for the last to 1 for the first."""
     ranks = rankdata(values, axis=-1) - 1.0
     return ranks / max(1, values.shape[-1] - 1)
 
 
 def learn_ranks(values: np.ndarray, weight: np.ndarray) -> Ranks:
-    """Return what ranks of later numbers are looked up in, for each member of values (n, K, 1)."""
+    """Learn the ranks in which later numbers are looked up, for values (n, K, 1)."""
     ranks = []
     for column in values[:, :, 0].T:
         order = np.argsort(column, kind="stable")
@@ -676,11 +676,11 @@ def learn_ranks(values: np.ndarray, weight: np.ndarray) -> Ranks:
 
 
 def _ranks_of_values(values: np.ndarray, ranks: Ranks) -> np.ndarray:
-    """The share of the known predictions of each member that are lower, ties by half."""
+    """Return the share of each member's known predictions that are lower, ties by half."""
     shares = np.empty(values.shape)
     for k, member in enumerate(ranks):
         known, below = member.known, member.below
-        # Rounding makes no difference of predictions that are equal.
+        # Rounding must not make equal predictions differ.
         equal = 1e-10 * (known[-1] - known[0])
         lower = below[np.searchsorted(known, values[:, k] - equal, side="left")]
         not_higher = below[np.searchsorted(known, values[:, k] + equal, side="right")]
@@ -693,7 +693,7 @@ def outputs_by_member(
     names: Sequence[str],
     choices: Sequence[str],
 ) -> list[str]:
-    """One encoding for each member; the first of the choices is the default."""
+    """Return one encoding for each member; the first of the choices is the default."""
     if outputs is None:
         listed = [choices[0]] * len(names)
     elif isinstance(outputs, str):
@@ -717,7 +717,7 @@ def outputs_by_member(
 
 
 def join_columns(*blocks: Any) -> Any:
-    """Blocks of columns side by side, sparse if one of them is; None is no block."""
+    """Join blocks of columns side by side, sparse if one of them is; None is no block."""
     blocks = [block for block in blocks if block is not None]
     if any(hasattr(block, "tocsr") for block in blocks):
         return sparse.hstack(blocks, format="csr")

@@ -36,13 +36,13 @@ class WeightedFuser(Fuser):
     ----------
     weights : array of shape (n_members,) or (n_samples, n_members), "accuracy", "log_odds" or \
             None, default=None
-        How much each member counts. None: all alike. One row for each of the samples that are
-        fused are importances ``i_k(x)`` of eq. (10), as the user knows them. "accuracy" learns
-        each member's accuracy on the samples given to ``fit``. "log_odds" learns
-        ``log((C - 1) a / (1 - a))`` of that accuracy for C classes, the best weights for a vote
-        of independent members; a member no better than chance gets none. "inverse_error", for
-        predictions of kind "value", learns the inverse of each member's mean squared error: the
-        best weights for a mean of members whose errors are independent and even out.
+        How much each member counts. None: all alike. One row for each of the fused samples holds
+        importances ``i_k(x)`` of eq. (10), as the user knows them. "accuracy" learns each member's
+        accuracy on the samples given to ``fit``. "log_odds" learns ``log((C - 1) a / (1 - a))`` of
+        that accuracy for C classes, the best weights for a vote of independent members; a member
+        no better than chance gets none. "inverse_error", for predictions of kind "value", learns
+        the inverse of each member's mean squared error: the best weights for a mean of members
+        whose errors are independent and cancel.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class WeightedFuser(Fuser):
 
     weights_: Annotated[np.ndarray, Where("learns", Array("K", low=0))]
 
-    # Whether members that agree with the decision made it, by their votes.
+    # Whether the members that agree with the decision have made it, by their votes.
     _by_votes = False
 
     def __init__(self, weights: ArrayLike | str | None = None) -> None:
@@ -67,7 +67,7 @@ class WeightedFuser(Fuser):
 
     @property
     def _by_row(self) -> bool:
-        """Return whether each sample has weights of its own."""
+        """Whether each sample has weights of its own."""
         return not isinstance(self.weights, str | None) and np.ndim(self.weights) == 2
 
     def _why_not_stored(self) -> str | None:
@@ -78,7 +78,7 @@ class WeightedFuser(Fuser):
 
     @property
     def learns(self) -> bool:  # type: ignore[override]
-        """Return whether the weights are learnt."""
+        """Whether the weights are learnt."""
         return isinstance(self.weights, str)
 
     def _keep_members(self, names: Sequence[str], kept: Sequence[str]) -> None:
@@ -145,7 +145,7 @@ class WeightedFuser(Fuser):
         self.weights_ = weights / weights.sum()
 
     def member_weights(self, n_members: int) -> np.ndarray:
-        """The weights in use, summing to one; (n_samples, n_members) if samples have their own."""
+        """Return weights that sum to one; (n_samples, n_members) if given by sample."""
         if self.learns:
             return self.weights_
         weights = np.ones(n_members) if self.weights is None else np.asarray(self.weights, float)
@@ -164,7 +164,7 @@ class WeightedFuser(Fuser):
         return normalized(self._weight(P), uniform(P.n_samples, P.n_members))
 
     def _vote_weight(self, P: Predictions) -> np.ndarray:
-        """Weights as given, not divided by their sum: whole numbers of votes stay whole.
+        """Return weights as given, not divided by their sum: whole numbers of votes stay whole.
 
         Sums of fractions depend on their order, and members' order must not break a tie.
         """
@@ -177,9 +177,9 @@ class WeightedFuser(Fuser):
 def accuracies(
     P: Predictions, codes: np.ndarray, sample_weight: np.ndarray, more: float = 0.0
 ) -> np.ndarray:
-    """The share of rows on which each member is right, of those that it predicts, (K,).
+    """Return the share of rows on which each member is right, of those that it predicts, (K,).
 
-    ``more`` successes, and as many failures, are added. 0 of a member that predicts no row.
+    ``more`` successes, and as many failures, are added. A member that predicts no row has 0.
     """
     weight = available_weight(P) * sample_weight[:, None]
     right = (weight * (P.labels == codes[:, None])).sum(axis=0) + more
@@ -188,14 +188,14 @@ def accuracies(
 
 
 def _inverse_errors(errors: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Weights (K,) by the inverse mean squared error of errors (n, K); they sum to one."""
+    """Return weights (K,) by the inverse mean squared error of errors (n, K); they sum to one."""
     total = weight.sum(axis=0)
     squared = (weight * errors**2).sum(axis=0) / np.where(total > 0, total, 1.0)
     squared[total == 0] = np.inf  # a member that was never available is not known to be good
     if not np.isfinite(squared).any():
         return np.full(len(squared), 1.0 / len(squared))
     best = squared.min()
-    # Beside a member without an error all others weigh nothing.
+    # Beside a member without an error all others have no weight.
     weights = np.where(squared == 0, 1.0, 0.0) if best == 0 else best / squared
     return weights / weights.sum()
 
@@ -206,8 +206,8 @@ class Majority(WeightedFuser, name="majority"):
     Probabilities are shares of the (weighted) votes. Of classes with equally many votes the
     first one wins, as in scikit-learn's ``VotingClassifier``.
 
-    Take it where members give classes only, or probabilities that cannot be trusted; otherwise
-    `Mean` uses more of what they know.
+    Take it if members give only classes, or probabilities that cannot be trusted; otherwise `Mean`
+    uses more of what they know.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Majority(WeightedFuser, name="majority"):
     array([[0.25, 0.75]])
     """
 
-    # What members decide counts, not what their probabilities would.
+    # The members' decisions count, not those of their probabilities.
     kinds = ("label", "probability", "score")
     _by_votes = True
 
@@ -238,28 +238,28 @@ class Majority(WeightedFuser, name="majority"):
 
 
 class KOfN(WeightedFuser, name="k_of_n"):
-    """Accept the positive class if at least k members vote for it.
+    """A rule that accepts the positive class if at least k members vote for it.
 
-    With two classes p(positive) is the k-th largest of the members' p(positive), so it is
-    above one half where k members or more are for it. With more classes, where the positive class
-    is rejected p(positive) is 0 and the others share as the mean rule has it; where it is
-    accepted p(positive) is that k-th largest, and more than one half.
+    For two classes p(positive) is the k-th largest of the members' p(positive), so it is above one
+    half where k members or more are for it. For more classes, p(positive) is 0 where the positive
+    class is rejected, and the others share the rest as in the mean rule; where it is accepted,
+    p(positive) is that k-th largest, and more than one half.
 
-    The rule "or" is k = 1: p(positive) is the largest of the members'. Take it where a miss is
-    worse than a false alarm; many members raise many alarms. The rule "and" is k = "all":
-    p(positive) is the smallest. Take it where a false alarm is worse than a miss, and for regions
-    that several boundaries enclose together.
+    The rule "or" is k = 1: p(positive) is the largest of the members'. Take it if a miss is worse
+    than a false alarm; many members raise many alarms. The rule "and" is k = "all": p(positive) is
+    the smallest. Take it if a false alarm is worse than a miss, and for regions that several
+    boundaries enclose together.
 
     Parameters
     ----------
     k : float or "all", default=1
         How many votes are needed; with weights, how much weight. A member that is not available
-        votes against, but for "all", which are all that are available.
+        votes against, except for "all", which means all that are available.
     positive_class : label or None, default=None
         None is the last class.
     weights : array of shape (n_members,) or (n_samples, n_members), or None, default=None
-        What each member's vote weighs; None is 1 each. (They are not divided by their sum,
-        since k is in their unit.)
+        The weight of each member's vote; None is 1 each. (They are not divided by their sum, since
+        k is in their unit.)
 
     Examples
     --------
@@ -325,10 +325,10 @@ FUSERS |= {"or": partial(KOfN, 1), "and": partial(KOfN, "all")}
 class StaticSelection(Fuser, name="static_selection"):
     """A vote of the members that were most accurate on the samples given to ``fit``.
 
-    The same ones vote on every sample: what dynamic selection is to be compared with. Where
+    The same ones vote on every sample, so that dynamic selection can be compared with it. Where
     none of them is available, all others vote.
 
-    Take it as the baseline that a dynamic selection has to beat.
+    Take it as the baseline that a dynamic selection must beat.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ class StaticSelection(Fuser, name="static_selection"):
     Attributes
     ----------
     weights_ : ndarray of shape (n_members,)
-        Equal ones of those selected, the first of equals; they sum to one.
+        Equal weights of those selected, the first of equals; they sum to one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Looks into models: what their errors are made of, and how their members differ."""
+"""Inspection of models: the parts of their errors, and how their members differ."""
 
 from covey._names import lazy_names
 

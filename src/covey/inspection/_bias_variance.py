@@ -1,4 +1,4 @@
-"""How much of a model's expected loss is bias, how much variance, how much noise."""
+"""The bias, the variance and the noise in a model's expected loss."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ AUTHORS = {"domingos": " (Domingos)", "kohavi_wolpert": " (Kohavi and Wolpert)"}
 
 @dataclass(frozen=True, eq=False)
 class BiasVariance:
-    """What `bias_variance` found. Terms that do not apply are None.
+    """The result of `bias_variance`. Terms that do not apply are None.
 
     Parameters
     ----------
     loss : {"squared", "zero_one"}
     decomposition : {"domingos", "kohavi_wolpert"} or None
-        None for squared loss, which has but one.
+        None for squared loss, which has only one.
     expected_loss : float
-        The mean over training sets and test rows: about ``y_test``, or about the truth with
-        the noise that is known.
+        The mean over training sets and test rows: relative to ``y_test``, or to the truth with the
+        known noise.
     variance : float
         How much predictions differ from one training set to another. With Domingos, how
         often they differ from the main prediction.
@@ -45,36 +45,35 @@ class BiasVariance:
         Where the truth is known: the squared bias of squared loss and of Kohavi and Wolpert;
         with Domingos, the share of rows whose main prediction is not the likeliest class.
     bias_and_noise : float or None
-        The same about ``y_test`` where the truth is not known. The noise in the test targets
+        This bias relative to ``y_test``, if the truth is not known. The noise in the test targets
         cannot be separated from bias then: the two are one term.
     noise : float or None
-        The loss of the best possible prediction (Kohavi and Wolpert: their own term), where
-        it is known.
+        The loss of the best possible prediction (for Kohavi and Wolpert their own term), if it is
+        known.
     unbiased_variance, biased_variance : float or None
         The parts of Domingos' variance from rows whose main prediction is right, and wrong.
         They add up to ``variance``.
     net_variance : float or None
-        What Domingos' variance adds to the loss: on biased rows it helps. With two classes it
-        is ``unbiased_variance - biased_variance``; with more, leaving the wrong class helps
-        only as often as it leads to the right one.
+        The part of Domingos' variance in the loss: on biased rows it helps. With two classes it is
+        ``unbiased_variance - biased_variance``; with more, leaving the wrong class helps only as
+        often as it leads to the right one.
     noise_effect : float or None
-        What Domingos' noise adds to the loss; it can hit models that err anyway.
+        The part of Domingos' noise in the loss; it can affect models that err anyway.
     row_terms : dict of str to ndarray of shape (n_test,)
         The terms of each test row, and its "expected_loss"; their means are the numbers above.
     predictions : ndarray of shape (n_runs, n_test) or (n_runs, n_test, n_outputs)
-        What the model of each training set predicts.
+        The predictions of the model of each training set.
     main_prediction : ndarray of shape (n_test,) or (n_test, n_outputs)
         The mean of the predictions; with zero-one loss the most frequent label, of equally
         frequent ones the first in sorted order.
     target : ndarray of shape (n_test,), (n_test, n_outputs) or None
-        What predictions of numbers were compared with: the truth where it is known, else
-        ``y_test``.
+        The target of predictions of numbers: the truth if it is known, else ``y_test``.
     test_rows : ndarray of int or None
-        Which rows of X were split off for the test, where no ``X_test`` was given.
+        The rows of X that were split off for the test, if no ``X_test`` was given.
     n_redrawn : int
         Training sets that held one class only and were drawn again.
     description : str
-        What was decomposed, in words.
+        The subject of the decomposition, in words.
 
     Examples
     --------
@@ -118,7 +117,7 @@ class BiasVariance:
 
     @property
     def parts(self) -> dict[str, float]:
-        """The terms whose sum is ``expected_loss``, by name."""
+        """Return the terms whose sum is ``expected_loss``, by name."""
         domingos = self.decomposition == "domingos"
         names = (
             "bias",
@@ -129,7 +128,7 @@ class BiasVariance:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def summary(self, digits: int = 4) -> str:
-        """The terms as a small table, and what share of the expected loss each of them is.
+        """Return the terms as a small table, with the share of each in the expected loss.
 
         Parameters
         ----------
@@ -194,8 +193,8 @@ def bias_variance(
     Parameters
     ----------
     estimator : estimator
-        Any regressor or classifier of scikit-learn's kind. It is cloned for each run, and
-        every ``random_state`` in it is set anew: its own randomness is part of the variance.
+        Any regressor or classifier of scikit-learn's kind. It is cloned for each run with a new
+        ``random_state`` wherever it has one: its own randomness is part of the variance.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
         The rows that training sets are drawn from. Leave X and y out if ``draw`` makes fresh
         ones.
@@ -204,43 +203,43 @@ def bias_variance(
         The rows whose predictions are compared. By default a random share ``test_size`` of X
         is split off and never trained on; if ``draw`` makes fresh sets, one more is drawn.
     y_test : like y, optional
-        Their targets, neither needed nor used where the truth is known.
+        Their targets, neither needed nor used if the truth is known.
     loss : {"auto", "squared", "zero_one"}, default="auto"
         Squared loss is for regressors, zero-one loss for classifiers; "auto" chooses. With
         several outputs the squared loss is summed over them.
     decomposition : {"domingos", "kohavi_wolpert"}, default="domingos"
-        Of zero-one loss. Domingos counts how often predictions leave the main one, and where
-        that helps; Kohavi and Wolpert have a squared bias and three terms that are never
+        For zero-one loss. Domingos counts how often predictions differ from the main one, and
+        where that helps; Kohavi and Wolpert have a squared bias and three terms that are never
         negative.
     n_runs : int, default=50
         Training sets, at least 2.
     draw : {"bootstrap", "subsample"} or callable, default="bootstrap"
-        How training sets are drawn: rows with or without replacement, or
-        ``draw(rng) -> (X, y)``, which makes a fresh one with the ``numpy.random.RandomState``
-        it is given. Theory is about fresh sets; resampled ones have rows in common with each
-        other, and imitate it. A set of one class only is drawn again.
+        How training sets are drawn: rows with or without replacement, or ``draw(rng) -> (X, y)``,
+        which makes a fresh one with the given ``numpy.random.RandomState``. The theory is about
+        fresh sets; resampled ones have rows in common, and imitate it. A set of one class only is
+        drawn again.
     max_samples : int or float, optional
         Rows of a resampled training set, a float being a share. By default a bootstrap sample
         has as many rows as it is drawn from, a subsample half of them.
     test_size : float or int, default=0.25
-        The share or number of rows to split off, where ``X_test`` is not given.
+        The share or number of rows to split off, if ``X_test`` is not given.
     truth : callable or array-like, optional
         ``truth(X_test)``, or numbers for each row of ``X_test``. For squared loss it is the true
         regression function, shaped like y_test; for zero-one loss P(y | x), of shape (n_test,
         n_classes). It separates bias from noise.
     noise_variance : float or array-like of shape (n_test,), optional
-        The variance of y about the true function (over several outputs, its sum). Without it
-        the expected loss is about the true function itself.
+        The variance of y about the true function (over several outputs, its sum). Without it the
+        expected loss is relative to the true function itself.
     classes : array-like of shape (n_classes,), optional
         The labels that the columns of ``truth`` belong to, for zero-one loss; by default the
         labels seen, in sorted order.
     random_state : int, RandomState instance or None, default=None
-        The same int gives the same result whatever ``n_jobs``, and the same training sets to
-        every estimator: compare two of them with one int.
+        The same int gives the same result for any ``n_jobs``, and the same training sets to every
+        estimator: compare two of them with one int.
     n_jobs : int or None, default=None
         Processes that fit and predict.
     verbose : int, default=0
-        How much joblib says of its progress: 1 a little, 10 every run.
+        How much joblib prints of its progress: 1 a little, 10 every run.
 
     Returns
     -------
@@ -250,9 +249,9 @@ def bias_variance(
 
     Notes
     -----
-    The terms add up exactly to the loss of the runs at hand. As estimates of what endless runs
-    would give, the squared biases are too high by about ``variance / n_runs``, and variances
-    too low by as much.
+    The terms add up exactly to the loss of the runs. As estimates for infinitely many
+    runs, the squared biases are too high by about ``variance / n_runs``, and variances too low by
+    as much.
 
     References
     ----------
@@ -348,7 +347,7 @@ def bias_variance(
     )
 
 
-# -- what the user gave --------------------------------------------------------------------------
+# -- the arguments of the user ----------------------------------------------------------------
 
 
 def _which_loss(estimator: Any, loss: str) -> str:
@@ -377,7 +376,7 @@ def _which_loss(estimator: Any, loss: str) -> str:
 
 
 def _squared(runs: list[Run], y_test: Any, known: Any, noise: Any) -> tuple:
-    """Predictions, main prediction and the terms of each row, for squared loss."""
+    """Return predictions, main prediction and the terms of each row, for squared loss."""
     target = y_test if known is None else known
     predictions = np.stack([_shaped(run.prediction, target.shape) for run in runs])
     terms = squared_terms(predictions, target, 0.0 if noise is None else noise)
@@ -386,7 +385,7 @@ def _squared(runs: list[Run], y_test: Any, known: Any, noise: Any) -> tuple:
 
 
 def _shaped(prediction: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """A prediction in the shape of the targets; a column may stand for a flat array."""
+    """Return a prediction in the shape of the targets; a column may stand for a flat array."""
     if prediction.size != np.prod(shape) or prediction.shape[0] != shape[0]:
         raise ValueError(
             f"The estimator predicts an array of shape {prediction.shape}, but the test targets "
@@ -399,7 +398,7 @@ def _shaped(prediction: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _zero_one(runs: list[Run], y: Any, y_test: Any, known: Any, classes: Any, how: str) -> tuple:
-    """Predictions, main prediction and the terms of each row, for zero-one loss."""
+    """Return predictions, main prediction and the terms of each row, for zero-one loss."""
     predictions = np.stack([column_or_1d(run.prediction) for run in runs])
     held = [y, y_test, predictions.ravel(), *(run.labels for run in runs)]
     held = [labels for labels in held if labels is not None]
@@ -425,7 +424,7 @@ def _zero_one(runs: list[Run], y: Any, y_test: Any, known: Any, classes: Any, ho
 
 
 def _row_terms(terms: Any, known: Any, further: list[str]) -> dict[str, np.ndarray]:
-    """Terms by the names of `BiasVariance`; without the truth, bias holds the noise."""
+    """Return terms by the names of `BiasVariance`; without the truth, bias holds the noise."""
     return {
         "expected_loss": terms.expected_loss,
         "bias_and_noise" if known is None else "bias": terms.bias,
@@ -435,7 +434,7 @@ def _row_terms(terms: Any, known: Any, further: list[str]) -> dict[str, np.ndarr
 
 
 def _in_sorted_order(probabilities: np.ndarray, classes: Any, seen: np.ndarray) -> tuple:
-    """The labels, sorted, and the columns of the probabilities in their order."""
+    """Return the labels, sorted, and the columns of the probabilities in their order."""
     labels = seen if classes is None else column_or_1d(classes)
     if probabilities.shape[1] != len(labels):
         raise ValueError(
@@ -463,19 +462,19 @@ def _description(
     return f"{kind} of {type(estimator).__name__}: {shape[0]} {drawn}, {shape[1]} test rows"
 
 
-# -- Models fitted on many training sets, and what they predict of the same test rows -----------
+# -- Models fitted on many training sets, and their predictions of the same test rows -----------
 
-# A training set of one class is no classification problem: it is drawn again, so many times.
+# A training set of one class is no classification problem: it is drawn again, this many times.
 MAX_DRAWS = 100
 
-# What draws are for.
+# The purposes of draws.
 SPLIT, TRAINING_SET, MODEL, TEST_SET = range(4)
 
 
 def checked_rows(
     X: Any, y: Any, loss: str, X_name: str, y_name: str
 ) -> tuple[Any, np.ndarray | None]:
-    """X as what has rows to take, y as an array; y may be None."""
+    """Return X as an object whose rows can be taken, y as an array; y may be None."""
     X = X if hasattr(X, "shape") else np.asarray(X)
     if len(X.shape) == 0:
         raise ValueError(f"{X_name} must hold rows, got {X!r}.")
@@ -492,7 +491,7 @@ def checked_rows(
 
 
 def rows_to_draw_from(X: Any, y: Any, loss: str, draw: Any, max_samples: Any) -> tuple[Any, Any]:
-    """X and y, checked; None if ``draw`` makes fresh training sets."""
+    """Return X and y, checked; None if ``draw`` makes fresh training sets."""
     if not callable(draw):
         if X is None or y is None:
             raise ValueError(
@@ -514,7 +513,7 @@ def rows_to_draw_from(X: Any, y: Any, loss: str, draw: Any, max_samples: Any) ->
 
 
 def n_drawn(max_samples: Any, draw: str, n_rows: int) -> int:
-    """The number of rows of a resampled training set."""
+    """Return the number of rows of a resampled training set."""
     if max_samples is None:
         return n_rows if draw == "bootstrap" else max(1, n_rows // 2)
     if isinstance(max_samples, float | np.floating):
@@ -524,14 +523,14 @@ def n_drawn(max_samples: Any, draw: str, n_rows: int) -> int:
 
 
 def generator_for(seed: int, *use: int) -> np.random.RandomState:
-    """A generator that is a function of its use and position, so that no order of runs matters."""
+    """Return a generator by its use and position, so that the order of runs does not matter."""
     return np.random.RandomState(np.random.MT19937(np.random.SeedSequence([seed, *use])))
 
 
 def fresh_set(
     draw: Callable[..., Any], loss: str, generator: np.random.RandomState
 ) -> tuple[Any, Any]:
-    """A training set that the user's function draws, checked."""
+    """Return a training set that the user's function draws, checked."""
     drawn = draw(generator)
     if not (isinstance(drawn, tuple | list) and len(drawn) == 2) or drawn[1] is None:
         raise TypeError(f"draw must return a pair (X, y), got {type(drawn).__name__}.")
@@ -540,7 +539,7 @@ def fresh_set(
 
 @dataclass(frozen=True)
 class Run:
-    """What the model of one training set predicts."""
+    """The predictions of the model of one training set."""
 
     prediction: np.ndarray
     labels: np.ndarray | None  # the classes of the training set
@@ -549,7 +548,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Runs:
-    """What all runs have in common."""
+    """The settings that all runs have in common."""
 
     estimator: BaseEstimator
     X: Any
@@ -606,7 +605,7 @@ class Truth:
     classes: Any  # the labels of the columns of probabilities
 
     def check(self, X_test: Any) -> None:
-        """Refuse what cannot be used, before anything is fitted."""
+        """Refuse a truth that cannot be used, before anything is fitted."""
         if self.loss == "squared" and self.classes is not None:
             raise ValueError("classes is for loss='zero_one'; leave it out with squared loss.")
         if self.loss == "zero_one" and self.noise_variance is not None:
@@ -633,7 +632,7 @@ class Truth:
                     )
 
     def at(self, X_test: Any) -> np.ndarray | None:
-        """Values (n_test,) or (n_test, n_outputs), or probabilities (n_test, n_classes)."""
+        """Return values (n_test,) or (n_test, n_outputs), or probabilities (n_test, n_classes)."""
         if self.given is None:
             return None
         n_test = X_test.shape[0]
@@ -661,7 +660,7 @@ class Truth:
         return probabilities / total[:, None]
 
     def noise_at(self, n_test: int) -> np.ndarray | None:
-        """The noise's variance at each test row, (n_test,)."""
+        """Return the noise's variance at each test row, (n_test,)."""
         if self.noise_variance is None:
             return None
         if np.ndim(self.noise_variance) == 0:
@@ -682,7 +681,7 @@ class Truth:
 
 
 def targets(y: ArrayLike, loss: str, name: str) -> np.ndarray:
-    """Labels as a flat array; numbers as floats, flat if there is one output."""
+    """Return labels as a flat array; numbers as floats, flat if there is one output."""
     if loss == "zero_one":
         y = column_or_1d(y, warn=True)
         check_labels(y)

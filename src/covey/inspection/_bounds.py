@@ -30,13 +30,13 @@ class Bound:
     value : float
         The formula, on the samples given.
     guarantee : float
-        What the error on new samples stays below with the given confidence.
+        The error on new samples is below this with the given confidence.
     confidence : float
     n_samples : int
     gibbs : float or None
         The Gibbs risk on the samples: the error of one member, drawn by the weights.
     tandem : float or None
-        The tandem loss on the samples: how often two members, drawn so, both err.
+        The tandem loss on the samples: how often two members drawn in this way both err.
     disagreement : float or None
         How often just one of two such members errs, ``2 (gibbs - tandem)``; with two classes,
         how often they give different labels.
@@ -63,13 +63,13 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """Return whether the guarantee is 1 or more, and so promises nothing."""
+        """Whether the guarantee is 1 or more, and so guarantees nothing."""
         return self.guarantee >= 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class OracleInterval:
-    """Between what limits the oracle's error lies.
+    """The limits of the oracle's error.
 
     Attributes
     ----------
@@ -78,9 +78,9 @@ class OracleInterval:
     observed : float
         The oracle's error on the samples given.
     chosen_from : ndarray of shape (n_members,), bool
-        Among which members the oracle chooses: those that are not constant on the samples
-        (`covey.Predictions.constant_members`), or the best of the others alone, where it errs
-        less than all of these.
+        The members among which the oracle chooses: those that are not constant on the samples
+        (`covey.Predictions.constant_members`), or the best of the others alone, if it errs less
+        than all of these.
     member_errors : ndarray of shape (n_members,)
         The members' errors on the samples given.
     member_limits : ndarray of shape (n_members, 2)
@@ -106,16 +106,15 @@ class OracleInterval:
 
 
 def oracle_bounds(errors: ArrayLike) -> tuple[float, float]:
-    """Find Frechet's bounds on the oracle's error, from the members' errors alone.
+    """Return Frechet's bounds on the oracle's error, from the members' errors alone.
 
-    The oracle errs where all members do (leave out members that predict the same for every
-    sample, which would let it be right for nothing). However they depend on each other,
-    ``max(0, 1 - sum_k (1 - e_k)) <= e_oracle <= min_k e_k``, and members that reach either end
-    exist.
+    The oracle errs where all members do (leave out members that predict the same for every sample,
+    which would make it right without any knowledge). However they depend on each other, ``max(0, 1
+    - sum_k (1 - e_k)) <= e_oracle <= min_k e_k``, and some members reach either end.
 
-    Nothing is assumed but that the errors are known; `oracle_interval` estimates them. The
-    lower bound is 0, and promises nothing, once the members' accuracies sum to 1 or more: two
-    members with errors below one half are enough.
+    The only assumption is that the errors are known; `oracle_interval` estimates them. The lower
+    bound is 0, and guarantees nothing, once the members' accuracies sum to 1 or more: two members
+    with errors below one half are enough.
 
     Parameters
     ----------
@@ -153,19 +152,19 @@ def oracle_interval(P: Given, y: ArrayLike, *, confidence: float = 0.95) -> Orac
     """Find limits of the oracle's error on new samples, from held-out samples.
 
     Each member's error gets exact binomial limits (Clopper and Pearson), all K of which hold at
-    once with the given confidence (Bonferroni). Those of the members that the oracle chooses from
-    (members that are constant on the samples are not chosen from) go through `oracle_bounds`, the
-    lower ones into the lower bound and the upper ones into the upper.
+    once with the given confidence (Bonferroni). The limits of the members from which the oracle
+    chooses (those that are not constant on the samples) go through `oracle_bounds`, the lower ones
+    into the lower bound and the upper ones into the upper.
 
-    Assumed are held-out samples: drawn independently from where new ones come from, and not
-    used to make the members. The interval promises nothing where it spans 0 to 1. It uses the
-    members' errors alone; to use where they coincide, count the samples on which all err and
-    give them to `held_out_bound`.
+    The samples must be held out: drawn independently from the same population as new ones, and not
+    used to make the members. An interval from 0 to 1 guarantees nothing. It uses the members'
+    errors alone; to use where they coincide, count the samples on which all err and give them to
+    `held_out_bound`.
 
     Parameters
     ----------
     P : Predictions, array, data frame, mapping or list
-        Whatever `covey.fuse` takes. Every member must predict every sample.
+        Any form that `covey.fuse` takes. Every member must predict every sample.
     y : array of shape (n_samples,)
         True labels.
     confidence : float, default=0.95
@@ -210,18 +209,20 @@ def vote_bound(
     """Bound the error of a weighted majority vote by how often its members err.
 
     Where the vote errs, members of half the weight or more do. A tied vote counts as an error.
+    If the vote's own errors on these samples can be counted, count them: `held_out_bound` is
+    nearer, whatever the members are. These bounds tell what members and how they differ promise.
 
     Parameters
     ----------
     P : Predictions, array, data frame, mapping or list
-        Whatever `covey.fuse` takes; the members' decisions count. Every member must predict
+        Any form that `covey.fuse` takes; the members' decisions count. Every member must predict
         every sample.
     y : array of shape (n_samples,)
         True labels.
     weights : array of shape (n_members,), optional
         The members' weights in the vote, which are divided by their sum; equal by default.
     kind : {"tandem", "first_order", "c"}, default="tandem"
-        Which bound, see the notes. "c" is for two classes.
+        The kind of bound, see the notes. "c" is for two classes.
     prior : array of shape (n_members,), optional
         Weights that were set before the samples were seen; equal by default.
     learned : bool, default=True
@@ -236,11 +237,12 @@ def vote_bound(
 
     Notes
     -----
-    Let R be the error of one member drawn by the weights (the Gibbs risk), and T the chance
-    that two members drawn so both err (the tandem loss). The vote's error is at most
+    Let R be the error of one member drawn by the weights (the Gibbs risk), and T the
+    chance that two members drawn in this way both err (the tandem loss). The vote's error is at
+    most
 
-    - ``"first_order"``: 2 R. It is twice the best member's error at least, since it takes no
-      notice of how members complement each other. Vacuous, 1 or more, if R is one half or more.
+    - ``"first_order"``: 2 R. It is twice the best member's error at least, since it ignores how
+      members complement each other. Vacuous, 1 or more, if R is one half or more.
     - ``"tandem"``: 4 T (Masegosa, Lorenzen, Igel and Seldin, 2020), since two members drawn by
       the weights both err with a chance of a quarter or more where the vote errs. It is below
       the first-order bound if two members err together less than half as often as one does.
@@ -249,17 +251,16 @@ def vote_bound(
       two members drawn so disagree (Lacasse et al., 2006). Vacuous, 1, if R is one half or
       more; the nearer R is to one half, the more samples the guarantee needs.
 
-    With two classes, a bound of one half or more promises no more than a coin.
+    With two classes, a bound of one half or more is no better than a coin.
 
-    The guarantee is for new samples. It assumes n held-out samples: drawn independently from
-    where new ones come from, and used to make neither members nor prior. Only the weights may
-    be learned from them. With D = KL(weights || prior), kl(R_n || R) <= (D + L) / n and
-    kl(T_n || T) <= (2 D + L) / n hold for all weights at once with confidence 1 - delta, where
-    L = ln(2 sqrt(n) / delta); the guarantee is the bound at the largest such R or T. For the
-    C-bound both must hold, each with delta / 2, and the guarantee is the largest value of the
-    formula that the limits of R from both sides and of T from above allow. (Germain, Lacasse,
-    Laviolette, Marchand and Roy, 2015, limit R from above and d from below in their PAC-Bound 1.
-    Limits of R and T stay nearer to the formula, since what raises R raises d as well.)
+    The guarantee is for new samples. The n samples must be held out: drawn independently from the
+    same population as new ones, and used to make neither members nor prior. Only the weights may
+    kl(T_n || T) <= (2 D + L) / n hold for all weights at once with confidence 1 - delta, where L =
+    ln(2 sqrt(n) / delta); the guarantee is the bound at the largest such R or T. For the C-bound
+    both must hold, each with delta / 2, and the guarantee is the largest value of the formula that
+    the limits of R from both sides and of T from above allow. (Germain, Lacasse, Laviolette,
+    Marchand and Roy, 2015, limit R from above and d from below in their PAC-Bound 1. Limits of R
+    and T stay nearer to the formula, since what raises R raises d as well.)
 
     Examples
     --------
@@ -272,6 +273,20 @@ def vote_bound(
     first_order 0.16 0.412
     tandem 0.107 0.489
     c 0.103 0.507
+
+    Members that suit these bounds best: where the vote errs, on 28 of 400 samples, one of two
+    does, and nowhere else. Counting the vote's errors still promises more:
+
+    >>> from covey.inspection import held_out_bound
+    >>> P = {name: [int(row in rows) for row in range(400)]
+    ...      for name, rows in {"a": range(14), "b": range(14, 28)}.items()}
+    >>> for kind in ("first_order", "tandem", "c"):
+    ...     print(kind, round(vote_bound(P, [0] * 400, kind=kind, learned=False).guarantee, 3))
+    first_order 0.125
+    tandem 0.154
+    c 0.171
+    >>> round(held_out_bound(n_errors=28, n_samples=400).guarantee, 3)
+    0.095
     """
     check_choice(kind, "kind", ("tandem", "first_order", "c"))
     delta = _delta(confidence)
@@ -297,7 +312,7 @@ def vote_bound(
     n_limits = 1 if kind != "c" else 2 if learned else 3
 
     def budget(n_drawn: int) -> float:
-        """How far, as a divergence, the loss of this many drawn members may be from its mean."""
+        """Return the most divergence of this many drawn members' loss from its mean."""
         if not learned:
             return core.chernoff_budget(len(wrong), delta / n_limits)
         return core.pac_bayes_budget(len(wrong), delta / n_limits, n_drawn * divergence)
@@ -325,11 +340,11 @@ def held_out_bound(
 ) -> Bound:
     """Bound the error of any fuser, or of any classifier, by its errors on held-out samples.
 
-    The upper limit of Clopper and Pearson, which is exact: the error on new samples exceeds it
-    with chance 1 - confidence at most. It assumes held-out samples: drawn independently from
-    where new ones come from, and used to make neither the members nor the fuser, its weights
-    included. It is vacuous, 1, if all samples are errors; with two classes, one of one half or
-    more promises no more than a coin.
+    It is the upper limit of Clopper and Pearson, which is exact: the error on new samples exceeds
+    it with chance 1 - confidence at most. The samples must be held out: drawn independently from
+    the same population as new ones, and used to make neither the members nor the fuser, its
+    weights included. It is vacuous, 1, if all samples are errors; with two classes, a bound of one
+    half or more is no better than a coin.
 
     Parameters
     ----------
@@ -366,7 +381,7 @@ def held_out_bound(
 
 @dataclass(frozen=True)
 class FusionBound:
-    """What `fusion_bound` found.
+    """The result of `fusion_bound`.
 
     Attributes
     ----------
@@ -374,18 +389,18 @@ class FusionBound:
         The mean log-loss on the samples, which is ``member_loss - ambiguity``; see
         `covey.inspection.ambiguity`.
     guarantee : float
-        What the mean log-loss on new samples stays below with the given confidence, losses of
-        more than ``largest_loss`` counted as that.
+        The mean log-loss on new samples is below this with the given confidence; losses of more
+        than ``largest_loss`` count as that.
     member_guarantee : float
-        The same of the members on average, which is what is known of a fusion whose ambiguity
-        nobody has measured.
+        Such a limit for the members on average, which is all that is known of a fusion before its
+        ambiguity is measured.
     error : float
         The share of the samples that are predicted wrongly.
     error_by_loss : float
         ``guarantee / ln 2``: the error on new samples is no larger, with the same confidence.
     error_guarantee : float
-        The exact upper limit of the error on new samples, of Clopper and Pearson, each limit with
-        the given confidence.
+        The exact upper limit of the error on new samples, of Clopper and Pearson, with the given
+        confidence.
     largest_loss, confidence : float
     n_samples : int
 
@@ -413,7 +428,7 @@ class FusionBound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the limit of the error by the loss is 1 or more, and so promises nothing."""
+        """Whether the limit of the error by the loss is 1 or more, and so guarantees nothing."""
         return self.error_by_loss >= 1.0
 
 
@@ -431,12 +446,12 @@ def fusion_bound(
         \;=\; \frac{\sum_k i_k L(p_k) - A}{\ln 2},
 
     since the true class of a row that is predicted wrongly has a probability of one half at most.
-    So an ensemble errs the less, the better its members are and the more they differ, and never
-    more than its members' mean loss allows. This is what it comes to on held-out samples, with
-    limits for new ones.
+    So an ensemble errs less if its members are better and if they differ more, and never more than
+    its members' mean loss allows. The result holds the terms on held-out samples, with limits for
+    new ones.
 
-    The limits of losses are empirical Bernstein bounds (Maurer and Pontil, 2009). They assume
-    held-out samples: drawn independently from where new ones come from, and used to make neither
+    The limits of losses are empirical Bernstein bounds (Maurer and Pontil, 2009). The samples must
+    be held out: drawn independently from the same population as new ones, and used to make neither
     the members nor the fuser.
 
     Parameters
@@ -505,7 +520,7 @@ def _delta(confidence: float) -> float:
 
 
 def _distribution(weights: ArrayLike | None, name: str, n_members: int) -> np.ndarray:
-    """Weights over their sum; equal ones for None."""
+    """Return weights divided by their sum; equal ones for None."""
     if weights is None:
         return np.full(n_members, 1.0 / n_members)
     weights = np.asarray(weights, dtype=np.float64)
@@ -516,7 +531,7 @@ def _distribution(weights: ArrayLike | None, name: str, n_members: int) -> np.nd
 
 
 def _counted(y: ArrayLike, y_pred: ArrayLike) -> tuple[int, int]:
-    """The number of wrong labels and the number of labels."""
+    """Return the number of wrong labels and the number of labels."""
     y, y_pred = np.asarray(y), np.asarray(y_pred)
     if y.ndim != 1 or y.shape != y_pred.shape or len(y) == 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What a model would say of a row if it were another, and the smallest change that matters."""
+"""Predictions of a row after changes, and the smallest change that matters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from covey._validation import check_number
 from covey.inspection._mixing_rows import MixedRows, Row, TriedValues, values_of, varied
 from covey.tables._seen_columns import shown_value
 
-# Pairs are tried of so many columns, those that move the answer the most alone, and of so many
-# values of each.
+# Pairs are tried of this many columns, those that move the prediction the most alone, and of this
+# many values of each.
 _COLUMNS_OF_PAIRS, _VALUES_OF_PAIRS = 12, 11
-# Distances that differ by less are the same: then the surer answer is taken.
+# Smaller differences of distances count as none: then the surer prediction is chosen.
 _SAME_DISTANCE = 1e-9
 
 # The distance of a change, the answer, and the columns with their new values.
@@ -28,19 +28,19 @@ Found = tuple[float, np.ndarray, list[tuple[int, Any]]]
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What `what_if` found.
+    """The result of `what_if`.
 
     Attributes
     ----------
     before, after : dict
         ``prediction`` and, of a classifier, ``probability`` and ``probabilities`` by class.
     moved : list of dict
-        For each column that was changed: ``column``, ``value`` (before), ``to``, and ``push``, how
-        far it moves the number, or the probability of the class that was predicted before. Pushes
-        sum to the difference of both.
+        For each changed column: ``column``, ``value`` (before), ``to``, and ``push``, how far it
+        moves the number, or the probability of the class that was predicted before. Pushes sum to
+        the difference of both.
     is_like_seen : bool
-        Whether the changed columns were seen together with values like the row's others. Where
-        they were not, nothing backs what is predicted.
+        Whether the changed columns were seen together with values like the row's others. If not,
+        no training row supports the prediction.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Curve:
-    """What a model says of a row for other values of one column: of all that were kept.
+    """Predictions of a row for other values of one column: all that were kept.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
     model : fitted classifier with ``predict_proba``, or regressor
     row : data frame or array with one row, Series, one-dimensional array or dict
     changes : mapping from column to value
-        Columns by name, or by position where the model knows no names; None is a gap.
+        Columns by name, or by position if the model has no names; None is a gap.
 
     Returns
     -------
@@ -150,14 +150,14 @@ def curves(
     Parameters
     ----------
     model, row, background
-        As for `smallest_change`.
+        As in `smallest_change`.
     columns : sequence of columns, optional
         By default all that have other values.
 
     Returns
     -------
     found : list of Curve
-        The model's exact answers at values that were seen when it was fitted.
+        The model's exact predictions at values that were seen when it was fitted.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _curve_of(asked: Row, tried: TriedValues, place: int) -> Curve:
 
 @dataclass(frozen=True)
 class SmallestChange:
-    """What `smallest_change` found.
+    """The result of `smallest_change`.
 
     Attributes
     ----------
@@ -234,28 +234,28 @@ def smallest_change(
     max_columns: int = 2,
     background: Any = None,
 ) -> SmallestChange | None:
-    """Find the smallest change of a row, of one column or two, that changes the answer.
+    """Find the smallest change of a row, of one column or two, that changes the prediction.
 
     Columns take values that were seen when the model was fitted: quantiles of numbers, and
-    categories. They stay with what was seen together: in a column that is changed, and in those
-    that go along with it, the new row is as near to one of the rows that the model keeps as each
-    of these is to another, or as near as the row is now. Dates stay as they are, and no gaps are
-    made. All values of single columns are tried; of two columns, pairs of the twelve that move the
-    answer the most alone, at eleven values each.
+    categories. Combinations of values must have been seen, too: in a changed column and those
+    related to it, the new row is as near to one of the rows that the model keeps as these are to
+    each other, or as near as the row is now. Dates are not changed, and no gaps are made. All
+    values of single columns are tried; for two columns, pairs of the twelve that move the
+    prediction the most alone, at eleven values each.
 
     Parameters
     ----------
     model : fitted classifier with ``predict_proba``, or regressor
     row
-        As for `what_if`.
+        As in `what_if`.
     to : class, or number of a regressor, optional
-        The class that is to be predicted; by default any other than now. A regressor needs a
-        number: the prediction must become at least that, or at most, if it is above now.
+        The wanted class; by default any other than the present one. A regressor needs a number:
+        the prediction must reach it from below, or from above.
     fixed : collection of columns, default=()
         Columns that cannot change, such as a person's age.
     max_columns : {1, 2}, default=2
     background : array-like, sparse matrix or data frame, optional
-        As for `contributions`.
+        As in `contributions`.
 
     Returns
     -------
@@ -299,7 +299,7 @@ def smallest_change(
 
 
 class _Goal:
-    """The answer that is wanted."""
+    """The wanted prediction."""
 
     def __init__(self, model: Any, before: np.ndarray, to: Any) -> None:
         self._code: int | None = None
@@ -322,7 +322,7 @@ class _Goal:
         self._code = labels.index(to)
 
     def sure(self, answers: np.ndarray) -> np.ndarray:
-        """Return how far answers (m, C) are on the way, (m,); above zero they have reached it."""
+        """Return how far predictions (m, C) have come, (m,); above zero they have reached it."""
         if self._least is not None:
             return self._sign * (answers[:, 0] - self._least)
         code = self._now if self._code is None else self._code
@@ -332,7 +332,7 @@ class _Goal:
         return -way if self._code is None else way
 
     def reached(self, answers: np.ndarray) -> np.ndarray:
-        """Return which answers are the one that is wanted."""
+        """Return which predictions are the wanted one."""
         if self._least is not None:
             return self.sure(answers) >= 0
         predicted = decided(self._model, answers)
@@ -340,7 +340,7 @@ class _Goal:
 
 
 def _best_single(asked: Row, tried: TriedValues, goal: _Goal) -> Found | None:
-    """The nearest change of one column that reaches the goal."""
+    """Return the nearest change of one column that reaches the goal."""
     every = np.arange(len(tried.of))[:, None]
     return _nearest(asked, tried, goal, every, tried.answers, tried.distances)
 
@@ -353,7 +353,7 @@ def _nearest(
     answers: np.ndarray,
     distances: np.ndarray,
 ) -> Found | None:
-    """The nearest of changes, by their numbers (m, k), that reach the goal and were seen."""
+    """Return the nearest of changes, by numbers (m, k), that reach the goal and were seen."""
     reached = np.flatnonzero(goal.reached(answers))
     if len(reached):
         changes = [[(int(tried.of[k]), tried.values[k]) for k in numbers[one]] for one in reached]
@@ -368,7 +368,7 @@ def _nearest(
 
 
 def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) -> Found | None:
-    """The nearest of two columns, if it is nearer than the best so far."""
+    """Return the nearest of two columns, if it is nearer than the best so far."""
     sure = goal.sure(tried.answers)
     of_column = {place: sure[tried.of == place].max() for place in tried.places}
     chosen = sorted(tried.places, key=lambda place: -of_column[place])[:_COLUMNS_OF_PAIRS]
@@ -395,7 +395,7 @@ def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) 
 
 
 def _growing(count: int) -> Iterator[tuple[int, int]]:
-    """Parts of a list, each twice as long as the one before."""
+    """Yield parts of a list, each twice as long as the one before."""
     start, step = 0, 256
     while start < count:
         yield start, min(start + step, count)

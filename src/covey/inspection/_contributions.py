@@ -1,4 +1,4 @@
-"""What the user's columns contribute to a prediction, and what of it speaks for and against it."""
+"""The contributions of the user's columns to a prediction, for and against it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from covey._validation import check_number
 from covey.inspection._mixing_rows import MixedRows, seen_by, user_table, values_of
 from covey.tables._seen_columns import shown_value
 
-# Pushes of a smaller share of all of a row's are rounding.
+# Pushes below this share of all of a row's are rounding.
 _LEAST_SHARE = 1e-9
-# So many rows of the background are compared with each row.
+# Each row is compared with this many rows of the background.
 _N_BACKGROUND = 16
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """What `contributions` found: ``baseline + values.sum(axis=1) == prediction``.
+    """The result of `contributions`: ``baseline + values.sum(axis=1) == prediction``.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Contributions:
     standard_error : ndarray of the same shape
         Zero where values are exact.
     baseline : ndarray of shape (n_classes,), or float
-        What the model predicts on average of the rows that it is compared with.
+        The mean prediction of the rows that it is compared with.
     prediction : ndarray of shape (n_rows, n_classes), or (n_rows,)
     columns : list of str
         The user's columns.
@@ -61,23 +61,23 @@ class Contributions:
 def contributions(model: Any, X: Any, *, background: Any = None) -> Contributions:
     """Measure how much each column moves the prediction of a row away from the average.
 
-    These are Shapley values against rows of the training: columns of another row take the row's
-    values one after another, each adds what the prediction then moves by, and that is averaged
-    over all orders and over 16 rows, which are chosen among 100 so that their mean prediction is
-    that of all. So the contributions of a row sum to its prediction less that mean, whatever the
-    model; columns that are alike in the model share equally, one that it does not look at has
-    none, and a value that is typical counts wherever other rows have another one.
+    These are Shapley values against training rows: columns of another row take the row's values
+    one after another, each adds the following change of the prediction, and the changes are
+    averaged over all orders and over 16 rows, which are chosen among 100 so that their mean
+    prediction is that of all. So the contributions of a row sum to its prediction less that mean,
+    for any model; columns that are alike in the model share equally, one that it does not use has
+    none, and a typical value counts wherever other rows have another one.
 
-    Rows of the training and not one typical row, since no row need be typical in all columns at
-    once, and what it is told by depends on which value is called so. All rows of the background
-    and not only those like the row, since then a column that the model never looks at would have
-    what columns that go along with it do.
+    A single typical row is not used, since no row need be typical in all columns at once, and the
+    result would depend on the values that are called typical. All rows of the background are used
+    and not only those like the row, since otherwise a column that the model never uses would get
+    the effects of columns that are related to it.
 
-    They are exact where at most six columns are looked at: all their coalitions are predicted with
-    all 16 rows. Else orders are drawn, always the same ones, in pairs of an order and its reverse,
-    at least one pair for each of the 16 rows, until the standard errors are below 1 % of all
-    contributions of the row together (or 0.0025 of a probability), or 128 pairs are drawn, fewer
-    where a row differs in many hundred columns. A row with D columns costs 32 D predictions or
+    They are exact if the model uses at most six columns: all their coalitions are predicted with
+    all 16 rows. Otherwise orders are drawn, always the same ones, in pairs of an order and its
+    reverse, at least one pair for each of the 16 rows, until the standard errors are below 1 % of
+    all contributions of the row together (or 0.0025 of a probability), or 128 pairs are drawn,
+    fewer if a row differs in many hundred columns. A row with D columns costs 32 D predictions or
     more. Sums are exact in any case.
 
     Parameters
@@ -86,8 +86,8 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
         A flock, another model of covey, or any model with scikit-learn's methods.
     X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
     background : array-like, sparse matrix or data frame, optional
-        Rows to compare with. Models of covey keep up to 100 rows when they are fitted; others
-        need it.
+        Rows to compare with. Models of covey keep up to 100 rows when they are fitted; other
+        models need it.
 
     Returns
     -------
@@ -124,23 +124,23 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
 def reasons(
     model: Any, X: Any, *, top: int | None = 3, background: Any = None
 ) -> list[dict[str, Any]]:
-    """List what speaks for the prediction of each row and against it, in the user's columns.
+    """List the reasons for and against the prediction of each row, in the user's columns.
 
     Parameters
     ----------
     model, X, background
-        As for `contributions`.
+        As in `contributions`.
     top : int or None, default=3
-        How many columns to name on either side, at most; None: all that count.
+        How many columns to name on either side, at most; None: all with a push.
 
     Returns
     -------
     records : list of dict
-        ``prediction`` and, of a classifier, its ``probability``; ``baseline``, the same of
-        other rows on average; ``because`` and ``against``, each a list of dicts with ``column``,
-        ``value``, ``typical`` and ``push``, the strongest first; and ``other``, what all other
-        columns add. A push is a part of the probability of the predicted class; of a regressor of
-        the number, and ``because`` is what moves it in the direction from the baseline to the
+        ``prediction`` and, for a classifier, its ``probability``; ``baseline``, the average of
+        these over other rows; ``because`` and ``against``, each a list of dicts with ``column``,
+        ``value``, ``typical`` and ``push``, the strongest first; and ``other``, the sum of all
+        other columns. A push is a part of the probability of the predicted class; for a regressor
+        a part of the number, and ``because`` names what moves it from the baseline towards the
         prediction. The baseline, all pushes and ``other`` sum to the probability, or the number.
 
     Examples
@@ -192,7 +192,7 @@ def reasons(
         counted = order[np.abs(push[order]) > _LEAST_SHARE * np.abs(push).sum()]
         speaks_for = push[counted] * towards[row] > 0
         sides = [counted[speaks_for][:top].tolist(), counted[~speaks_for][:top].tolist()]
-        # Of what is left out, so that all parts sum to the whole whatever is named.
+        # The rest, so that all parts sum to the whole whichever are named.
         named = push[sides[0]].sum() + push[sides[1]].sum()
         records.append(
             {

@@ -1,4 +1,4 @@
-"""Pictures of members: how they were grown, what they keep, how alike they are, who decides."""
+"""Pictures of members: their training, their features, their similarity, their importances."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Display:
     def _check_flock(
         estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
     ) -> None:
-        """Refuse what is no fitted ensemble; and the oracle, where there is a reason."""
+        """Refuse others than fitted ensembles; and the oracle, with a reason."""
         if not hasattr(estimator, "explain_fusion") or not (
             regressors or is_classifier(estimator)
         ):
@@ -100,7 +100,7 @@ class Display:
 
 
 def add_color_bar(ax: Axes, image: Any, label: str) -> Any:
-    """A bar beside the axes that shows the values of the image's colors."""
+    """Add a bar beside the axes that shows the values of the image's colors."""
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
     bar.set_label(label)
     bar.outline.set_visible(False)
@@ -108,7 +108,7 @@ def add_color_bar(ax: Axes, image: Any, label: str) -> Any:
 
 
 def colors_of(number: int) -> list[Any]:
-    """So many colors: those of `COLORS` if they are enough, else of a color map."""
+    """Return this many colors: those of `COLORS` if they are enough, else of a color map."""
     if number <= len(COLORS):
         return list(COLORS[:number])
     import matplotlib as mpl
@@ -117,7 +117,7 @@ def colors_of(number: int) -> list[Any]:
 
 
 _MARKERS = "o^sDvP*X"
-# Beyond so many features, cells of a map have no room for their values.
+# With more features than this, cells of a map have no room for their values.
 _MOST_VALUES = 12
 
 
@@ -127,7 +127,7 @@ class CoSelectionDisplay(Display):
 
     Make one by `from_estimator`.
 
-    Draw it where members have subsets of their own; of more than some fifty features it is hard to
+    Draw it if members have subsets of their own; with more than some fifty features it is hard to
     read.
 
     Parameters
@@ -138,7 +138,7 @@ class CoSelectionDisplay(Display):
     Attributes
     ----------
     image_ : AxesImage
-        What `plot` drew.
+        The drawn image.
 
     Examples
     --------
@@ -153,14 +153,14 @@ class CoSelectionDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> Self:
-        """Draw what a `SubsetSelector` found.
+        """Draw the result of a `SubsetSelector`.
 
         Parameters
         ----------
         estimator : SubsetSelector
             Fitted.
         **options
-            Those of `plot`.
+            Parameters of `plot`.
 
         Returns
         -------
@@ -184,8 +184,8 @@ class CoSelectionDisplay(Display):
         ax : matplotlib Axes, optional
             A new one by default.
         kind : {"frequency", "pairs", "features"}, default="frequency"
-            F itself; the pairs that are selected; or the features that are: Fig. 2 (a), (b)
-            and (c) of the paper.
+            F itself; the selected pairs; or the selected features: Fig. 2 (a), (b) and (c) of the
+            paper.
         cmap : str or Colormap, default="Blues"
 
         Returns
@@ -220,14 +220,14 @@ class CoSelectionDisplay(Display):
                     ax.text(column, row, words, **style)
             self._add_bar(ax)
         elif n_features > MOST_NAMES:
-            # A cell is then smaller than the eye can find.
+            # A smaller cell would be invisible.
             marks = {"s": 14, "marker": "s", "color": INK, "linewidths": 0, "zorder": 3}
             ax.scatter(*np.nonzero(shown)[::-1], clip_on=False, **marks)
         self._name_axes(ax, shown)
         ax.set_title(title)
 
     def _add_bar(self, ax: Axes) -> None:
-        """A color bar on which the thresholds that are known are marked."""
+        """Add a color bar on which the known thresholds are marked."""
         marks = (
             (self.selector.individual_threshold_, "indiv", "-", "line"),
             (self.selector.cross_threshold_, "cross", ":", "dots"),
@@ -239,7 +239,7 @@ class CoSelectionDisplay(Display):
             bar.ax.axhline(value, color=ORANGE, lw=2, ls=style)
 
     def _name_axes(self, ax: Axes, shown: np.ndarray) -> None:
-        """Name all features, or of many those that stand out and have room."""
+        """Name all features, or among many those that stand out and have room."""
         n_features = len(shown)
         ticks = list(range(n_features))
         if n_features > MOST_NAMES:
@@ -272,7 +272,7 @@ class TrainingHistoryDisplay(Display):
 
     Make one by `from_estimator`.
 
-    Draw it of a `SubsetEnsembleClassifier` or `SubsetEnsembleRegressor`, which grow member by
+    Draw it for a `SubsetEnsembleClassifier` or `SubsetEnsembleRegressor`, which grow member by
     member.
 
     Parameters
@@ -301,7 +301,7 @@ class TrainingHistoryDisplay(Display):
 
     @property
     def skipped(self) -> list[int]:
-        """Numbers (from 1) of the members that have no history."""
+        """The numbers (from 1) of the members that have no history."""
         return [number for number, past in enumerate(self.history, start=1) if not past]
 
     @classmethod
@@ -312,7 +312,7 @@ class TrainingHistoryDisplay(Display):
         ----------
         estimator : SubsetEnsembleClassifier, FlockClassifier or their regressors
         **options
-            Those of `plot`.
+            Parameters of `plot`.
 
         Returns
         -------
@@ -336,8 +336,8 @@ class TrainingHistoryDisplay(Display):
             A new one by default; two smaller ones are drawn inside.
         relative : bool, default=True
             Whether weighted accuracies are shown as shares of each member's best, and a
-            regressor's weighted losses of those at its start. The weights of later members sum
-            to less, and so do their accuracies and losses as they are.
+            regressor's weighted losses as shares of those at its start. The weights of later
+            members have smaller sums, and so have their accuracies and losses.
 
         Returns
         -------
@@ -392,7 +392,7 @@ class SizeDisplay(Display):
 
     Make one by `from_estimator`.
 
-    Draw it to see whether more members still help; of a flock with gates the members of one group
+    Draw it to see whether more members still help; in a flock with gates the members of one group
     belong together.
 
     Parameters
@@ -400,13 +400,13 @@ class SizeDisplay(Display):
     fused : ndarray of shape (n_members,)
         Accuracy of the first member, the first two, ... under ``rule``.
     oracle : ndarray of shape (n_members,)
-        The same if the right member were always picked.
+        The accuracies if the right member were always picked.
     baseline : float
         Accuracy of a single model.
     rule : str
         The name of the rule.
     fitted_score : float or None
-        Accuracy of the ensemble as it is, where its fuser is no fixed rule.
+        Accuracy of the ensemble itself, if its fuser is not a fixed rule.
 
     Examples
     --------
@@ -436,13 +436,13 @@ class SizeDisplay(Display):
         sample_weight: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw how a fitted ensemble gains from its members.
+        """Draw the gain of a fitted ensemble from its members.
 
         Parameters
         ----------
         estimator : FlockClassifier, FusionClassifier or other ensemble of covey
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to score, best those that were not trained on.
+            Rows to score, preferably rows that it was not trained on.
         y : array-like of shape (n_samples,)
         fuser : str or Fuser, optional
             A fixed rule, such as "product". By default the ensemble's own if it is one, else
@@ -496,18 +496,18 @@ class SizeDisplay(Display):
 
 @dataclass(eq=False, kw_only=True)
 class KappaErrorDisplay(Display):
-    """Kappa-error diagram: how alike any two members are, and how often they err.
+    """A kappa-error diagram: how alike any two members are, and how often they err.
 
     Each point is a pair of members (Margineantu and Dietterich, 1997). Members that are both
     accurate and different would lie in the lower left corner. Make one by `from_estimator` or
     `from_predictions`.
 
-    Draw it for ten to some hundred members; of three there are but three points.
+    Draw it for ten to some hundred members; three members have only three points.
 
     Parameters
     ----------
     kappa : ndarray of shape (n_pairs,)
-        Cohen's kappa of the labels that the two give.
+        Cohen's kappa of the two members' labels.
     error : ndarray of shape (n_pairs,)
         The mean of their error rates.
     pairs : ndarray of shape (n_pairs, 2)
@@ -517,7 +517,7 @@ class KappaErrorDisplay(Display):
     Attributes
     ----------
     points_ : PathCollection
-        What `plot` drew.
+        The drawn points.
 
     Examples
     --------
@@ -544,7 +544,7 @@ class KappaErrorDisplay(Display):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         **options
-            Those of `from_predictions`.
+            Parameters of `from_predictions`.
 
         Returns
         -------
@@ -564,11 +564,11 @@ class KappaErrorDisplay(Display):
         Parameters
         ----------
         P : Predictions, array, data frame, mapping or list
-            Whatever `covey.fuse` takes.
+            Any form that `covey.fuse` takes.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         **options
-            Those of `plot`.
+            Parameters of `plot`.
 
         Returns
         -------
@@ -604,15 +604,15 @@ class ImportanceDisplay(Display):
     Rows are sorted by predicted class, then by the member that counts most. Make one by
     `from_estimator`.
 
-    Draw it where weights depend on the row (a gate, dynamic selection); under equal weights all
-    rows look alike.
+    Draw it if weights depend on the row (a gate, dynamic selection); under equal weights all rows
+    look alike.
 
     Parameters
     ----------
     importance : ndarray of shape (n_rows, n_members)
         In the order drawn.
     order : ndarray of shape (n_rows,)
-        The rows of the data that they are.
+        The positions of these rows in the data.
     predictions : ndarray of shape (n_rows,) or None
         Predicted classes, in the order drawn.
     names : list of str
@@ -634,14 +634,14 @@ class ImportanceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
-        """Draw who decides in a fitted ensemble.
+        """Draw the importances of a fitted ensemble's members.
 
         Parameters
         ----------
         estimator : FlockClassifier, FusionClassifier or other ensemble of covey
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         **options
-            Those of `plot`.
+            Parameters of `plot`.
 
         Returns
         -------
@@ -669,7 +669,7 @@ class ImportanceDisplay(Display):
         ax : matplotlib Axes, optional
             A new one by default.
         kind : {"auto", "stacked", "heatmap"}, default="auto"
-            "auto" stacks up to eight members, for more there are not enough colors.
+            "auto" stacks up to eight members, since there are not enough colors for more.
 
         Returns
         -------
@@ -728,7 +728,7 @@ class DecisionRegionsDisplay(Display):
     fused : ndarray of shape (resolution, resolution, n_classes)
         Logarithms of the fused probabilities; rows are along x1.
     members : ndarray of shape (resolution, resolution, n_members, n_classes)
-        What each member predicts: logarithms of probabilities, or scores, or votes.
+        The predictions of each member: logarithms of probabilities, or scores, or votes.
     classes : ndarray of shape (n_classes,)
     feature_names : list of str
     X : ndarray of shape (n_samples, 2)
@@ -738,7 +738,7 @@ class DecisionRegionsDisplay(Display):
     Attributes
     ----------
     regions_ : QuadMesh
-        What `plot` drew.
+        The drawn regions.
 
     Examples
     --------
@@ -814,7 +814,7 @@ class DecisionRegionsDisplay(Display):
         x0, x1 = np.linspace(low - room, high + room, resolution).T
         columns = [axis.ravel() for axis in np.meshgrid(x0, x1)]
         named = hasattr(X, "columns")
-        # A frame of the user's own kind, so that the estimator sees the names it knows.
+        # A frame of the user's own kind, so that the estimator finds the names it knows.
         grid = type(X)(dict(zip(X.columns, columns, strict=True))) if named else np.c_[*columns]
         fused = estimator.predict_log_proba(grid)
         P = estimator._predictions(estimator._check_rows(grid))
@@ -870,7 +870,7 @@ class DecisionRegionsDisplay(Display):
                 ax.contour(self.x0, self.x1, lead, levels=[0.0], linestyles="solid", **style)
 
 
-# -- Pictures of what errors are made of: as bars, as darts, and of what members gain ----------
+# -- Pictures of the parts of errors, as bars and as darts, and of the gain of members ---------
 
 # In the order in which the terms are stacked.
 _TERMS = ("bias", "bias_and_noise", "variance", "net_variance", "noise", "noise_effect")
@@ -881,13 +881,13 @@ _N_RINGS = 4
 class AmbiguityDisplay(Display):
     """The losses of members, their mean, and how far below it the fusion is.
 
-    Draw it to see what members gain by being different; `KappaErrorDisplay` shows which of them
-    are.
+    Draw it to see how much members gain by being different; `KappaErrorDisplay` shows which of
+    them are.
 
     Parameters
     ----------
     measured : Ambiguity
-        What `ambiguity` found.
+        The result of `ambiguity`.
 
     Examples
     --------
@@ -904,15 +904,15 @@ class AmbiguityDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: ArrayLike, *, ax: Axes | None = None, **options: Any
     ) -> Self:
-        """Draw what the members of a fitted ensemble gain by differing.
+        """Draw the gain of a fitted ensemble's members from their differences.
 
         Parameters
         ----------
         estimator, X, y
-            As for `ambiguity`.
+            As in `ambiguity`.
         ax : matplotlib Axes, optional
         **options
-            Those of `ambiguity`.
+            Parameters of `ambiguity`.
 
         Returns
         -------
@@ -923,7 +923,7 @@ class AmbiguityDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         found = self.measured
-        # The heaviest above; where there are too many, the lightest are left out.
+        # The heaviest above; if there are too many, the lightest are left out.
         order = np.argsort(-found.importance, kind="stable")[:MOST_NAMES]
         shade = 0.25 + 0.75 * found.importance[order] / found.importance.max()
         places = np.arange(len(order))
@@ -947,7 +947,7 @@ class AmbiguityDisplay(Display):
 class BiasVarianceDisplay(Display):
     """The parts of the expected loss of one or several models, as bars.
 
-    Parts above zero are stacked upwards, parts below zero (Domingos' net variance may be)
+    Parts above zero are stacked upwards, parts below zero (such as Domingos' net variance)
     downwards; together they are the expected loss, which is marked. Make one by `from_results`.
 
     Draw it to see whether a larger flock (variance) or a richer member (bias) would help.
@@ -955,12 +955,12 @@ class BiasVarianceDisplay(Display):
     Parameters
     ----------
     results : dict of str to BiasVariance
-        What `bias_variance` found, by the models' names.
+        Results of `bias_variance`, by the models' names.
 
     Attributes
     ----------
     bars_ : dict of str to BarContainer
-        What `plot` drew.
+        The drawn bars.
 
     Examples
     --------
@@ -988,7 +988,7 @@ class BiasVarianceDisplay(Display):
 
     @classmethod
     def from_results(cls, results: Any, *, ax: Axes | None = None) -> Self:
-        """Draw what `bias_variance` found.
+        """Draw results of `bias_variance`.
 
         Parameters
         ----------
@@ -1041,10 +1041,10 @@ class BiasVarianceDisplay(Display):
 class DartsDisplay(Display):
     """Bias and variance as darts, thrown by real models.
 
-    A dart is what the model of one training set predicts of two test rows: its distance from
-    the center, where the truth is, is its error of the one row across and of the other row up.
-    Darts about another point than the center are bias, darts far from each other variance.
-    All targets have one scale. Make one by `from_results`.
+    A dart is the prediction of two test rows by the model of one training set: its distance from
+    the center, where the truth is, is its error for one row across and for the other row up. Darts
+    around another point than the center show bias, darts far from each other variance. All targets
+    have one scale. Make one by `from_results`.
 
     Draw it to explain bias and variance to people; numbers are in `BiasVarianceDisplay`.
 
@@ -1101,11 +1101,11 @@ class DartsDisplay(Display):
         Parameters
         ----------
         results : BiasVariance, or mapping from the models' names to them
-            Of regressors with one output, all of the same test rows. Errors are against the true
-            function where it is known, else against ``y_test``.
+            Results for regressors with one output, all of the same test rows. Errors are relative
+            to the true function if it is known, else to ``y_test``.
         rows : pair of int, optional
-            The two test rows. By default, of the rows whose biases and variances are the most
-            like the models' means, the two whose errors are the least correlated.
+            The two test rows. By default, among the rows whose biases and variances are most
+            similar to the models' means, the two whose errors are the least correlated.
         ax : matplotlib Axes, optional
 
         Returns
@@ -1163,7 +1163,7 @@ class DartsDisplay(Display):
 
 
 def _named(results: Any) -> dict[str, BiasVariance]:
-    """Results by the names of their models."""
+    """Return results by the names of their models."""
     if isinstance(results, BiasVariance):
         # "Squared loss of Ridge: 50 fresh training sets ..." names the model.
         results = {results.description.partition(" of ")[2].partition(":")[0]: results}
@@ -1177,7 +1177,7 @@ def _named(results: Any) -> dict[str, BiasVariance]:
 
 
 def _two_rows(rows: Sequence[int] | None, errors: list[np.ndarray]) -> list[int]:
-    """Two test rows as a list; typical but unlike ones where none are given."""
+    """Return two test rows as a list; if none are given, typical but unlike ones."""
     n_test = errors[0].shape[1]
     if n_test < 2:
         raise ValueError("results have one test row only; darts need two.")
@@ -1189,7 +1189,7 @@ def _two_rows(rows: Sequence[int] | None, errors: list[np.ndarray]) -> list[int]
     terms = [term for error in errors for term in (error.mean(0) ** 2, error.var(0))]
     unlike = sum(np.abs(term - term.mean()) / max(term.mean(), TINY) for term in terms)
     typical = np.argsort(unlike, kind="stable")[: int(np.clip(n_test // 4, 2, 30))]
-    # Rows that are predicted alike would line up all darts on the diagonal.
+    # Rows with similar predictions would line up all darts on the diagonal.
     alike = np.diag(np.full(len(typical), np.inf))
     for error in errors:
         deviation = error[:, typical] - error[:, typical].mean(axis=0)
@@ -1200,7 +1200,7 @@ def _two_rows(rows: Sequence[int] | None, errors: list[np.ndarray]) -> list[int]
 
 
 def _round_step(least: float) -> float:
-    """The smallest round number that is not below ``least``."""
+    """Return the smallest round number that is not below ``least``."""
     if least <= 0:
         return 1.0
     round_ones = np.array([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) * 10.0 ** np.floor(np.log10(least))

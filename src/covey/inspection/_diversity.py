@@ -1,4 +1,4 @@
-"""How much the members of a flock differ."""
+"""Measures of how much the members of a flock differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from covey._validation import check_one_each, check_sample_weight
 from covey.fusers import Predictions
 from covey.fusers._predictions import Given, as_predictions
 
-# So many of the members' numbers are held at once, which bounds the memory.
+# How many of the members' numbers are held at once: this bounds the memory.
 _BLOCK_SIZE = 1 << 20
 
 
@@ -57,12 +57,12 @@ _OF_PROBABILITIES = ("logs", "posteriors", "centered")
 
 @dataclass(frozen=True, eq=False)
 class Diversity:
-    """What `diversity` measured.
+    """The result of `diversity`.
 
     Attributes
     ----------
     values : dict of str to float
-        One number a measure; of measures between two members, the mean over all pairs.
+        One number per measure; for measures between two members, the mean over all pairs.
     matrices : dict of str to ndarray of shape (n_members, n_members)
         The measures between two members, for every pair.
     names : list of str
@@ -84,7 +84,7 @@ class Diversity:
     names: list[str]
 
     def __getitem__(self, measure: str) -> float:
-        """The number of one measure."""
+        """Return the number of one measure."""
         return self.values[measure]
 
     def __str__(self) -> str:
@@ -108,8 +108,8 @@ def diversity(
     Parameters
     ----------
     P : Predictions, array, data frame, mapping or list
-        Whatever `covey.fuse` takes. Every member must predict every sample. Labels that occur
-        in ``y`` alone need `Predictions` that name all ``classes``.
+        Any form that `covey.fuse` takes. Every member must predict every sample. Labels that occur
+        only in ``y`` need `Predictions` that name all ``classes``.
     y : array of shape (n_samples,), optional
         True labels, for the measures of which members are right.
     measures : str or list of str, optional
@@ -120,12 +120,12 @@ def diversity(
     Returns
     -------
     diversity : Diversity
-        ``values`` holds one number a measure, ``matrices`` those of all pairs.
+        ``values`` holds one number per measure, ``matrices`` those of all pairs.
 
     Notes
     -----
-    Of two members let a, b, c and d be the shares of samples on which both are right, only the
-    first, only the second, and neither. Of all K members let l be how many are right.
+    For two members let a, b, c and d be the shares of samples on which both are right,
+    only the first, only the second, and neither. Among all K members let l be how many are right.
 
     Measures of pairs that need ``y`` (Kuncheva and Whitaker, 2003):
 
@@ -134,8 +134,8 @@ def diversity(
     - ``"disagreement"``: b + c.
     - ``"double_fault"``: d.
 
-    Q and rho are 0/0 where a member is always right or always wrong. They then count as 1 for
-    two members that agree on every sample, as -1 for two that never do, else as 0.
+    Q and rho are 0/0 if a member is always right or always wrong. They then count as 1 for two
+    members that agree on every sample, as -1 for two that never do, and otherwise as 0.
 
     Measures of the whole that need ``y``:
 
@@ -150,9 +150,8 @@ def diversity(
 
     Measures of pairs that need no ``y``:
 
-    - ``"label_kappa"``: Cohen's kappa of the labels that two members give, as drawn in
-      kappa-error diagrams (Margineantu and Dietterich, 1997). 1 if both give one and the same
-      label to all samples.
+    - ``"label_kappa"``: Cohen's kappa of two members' labels, as drawn in kappa-error diagrams
+      (Margineantu and Dietterich, 1997). 1 if both give one and the same label to all samples.
 
     Measures of pairs that need probabilities, but no ``y`` (the first two after Audhkhasi,
     Sethy, Ramabhadran and Narayanan, 2012):
@@ -198,7 +197,7 @@ def diversity(
 
 
 def complete_predictions(P: Any) -> Predictions:
-    """Checked predictions of classes, of every sample by every member."""
+    """Return checked predictions of classes, of every sample by every member."""
     P = as_predictions(P)
     if P.kind == "value":
         raise ValueError("P holds values of a regression; give probabilities, scores or labels.")
@@ -214,7 +213,7 @@ def complete_predictions(P: Any) -> Predictions:
 
 
 def _chosen(measures: Any, P: Predictions, y: ArrayLike | None) -> list[str]:
-    """The names of the measures to compute, each of them possible."""
+    """Return the names of the measures to compute, each of them possible."""
     if measures is None:
         return [name for name in MEASURES if _obstacle(name, P, y) is None]
     names = [measures] if isinstance(measures, str) else list(measures)
@@ -256,7 +255,7 @@ def _checked_weight(sample_weight: ArrayLike | None, n_samples: int) -> np.ndarr
 def _summed(
     P: Predictions, codes: np.ndarray | None, weight: np.ndarray, kinds: set[str]
 ) -> dict[str, Any]:
-    """The sums that the measures are formulas of, over blocks of rows."""
+    """Return the sums of which the measures are formulas, over blocks of rows."""
     width = P.n_classes if P.kind != "label" else 1
     sums: dict[str, Any] = {}
     for block in in_parts(P.n_samples, _BLOCK_SIZE // (P.n_members * width)):
@@ -273,7 +272,7 @@ def _summed(
 def _block_sums(
     P: Predictions, codes: np.ndarray | None, weight: np.ndarray, kinds: set[str]
 ) -> dict[str, Any]:
-    """For each kind of sums a list of arrays that add up over blocks."""
+    """Return for each kind of sums a list of arrays that add up over blocks."""
     right = np.zeros(0, dtype=bool)
     if codes is not None and kinds & set(_OF_CORRECTNESS):
         right = P.labels == codes[:, None]

@@ -1,4 +1,4 @@
-"""Effects of a column that the data hold: among rows alike in the other columns, where rows are.
+"""Effects of a column that the data support: among rows that are alike in the other columns.
 
 Moving one column of every row to one value (partial dependence) asks a model about rows that do
 not exist: children with the age of pensioners. Here rows move only to values that they are close
@@ -22,24 +22,25 @@ from covey._plain_words import one_line, value_words
 from covey.inspection._mixing_rows import replaced
 from covey.tables._kinds import as_frame, as_kind, kind_of
 
-# Rows that are predicted at once.
+# How many rows are predicted at once.
 _ROWS_AT_ONCE = 1 << 13
-# A row of a category is compared with so many rows that are alike.
+# A row of a category is compared with this many similar rows.
 _NEIGHBORS = 5
-# A category that no row is alike to is compared by so many of its rows that come closest.
+# A category without similar rows is compared by this many of its nearest rows.
 _CLOSEST = 10
-# Text columns are compared by so many of their categories.
+# Text columns are compared by this many of their categories.
 _MOST_ENCODED = 10
-# Text of which so many categories are not shown, and none has such a share of rows, is free text.
+# Text with more categories than are shown, and none with at least this share of rows, is free
+# text.
 _MOST_LEFT, _LEAST_SHARE = 50, 0.02
-# Numbers of so few values are compared as categories are.
+# Numbers with at most this many values are compared as categories are.
 _FEW_VALUES = 10
-# Gaps and codes are points of their own from so many rows on.
+# Gaps and codes are points of their own from this many rows on.
 _FEWEST_APART = 3
-# Codes are looked for beside so many other values.
+# Codes are looked for beside at least this many other values.
 _FEWEST_REST = 5
-# A trend of the data counts from so many standard errors on, and one of the model beside it from
-# such a share of the data's.
+# A trend of the data counts from this many standard errors on, and one of the model beside it from
+# this share of the data's.
 _SURE, _COUNTS = 2.0, 0.1
 # Numbers that often stand for gaps: -9, -1, 0, 96 to 99, 996 to 999 and so on, with either sign,
 # and a million or so.
@@ -54,9 +55,10 @@ class EffectPoint:
     Attributes
     ----------
     value : number, str or None
+        A value that occurs: for dates days since 1970; None for gaps.
         A value that occurs: of dates days since 1970; None for gaps.
     label : str
-        As readers want it.
+        The value in the form of a reader.
     low, high : number or None
         Ends of a bin of numbers, both values that occur.
     rows : int
@@ -66,10 +68,10 @@ class EffectPoint:
     rate_error : tuple of float, or None
         Its standard errors.
     prediction : tuple of float
-        The mean of what the model predicts of rows there as they are.
+        The mean prediction of the rows there as they are.
     effect : tuple of float
-        By how much the column itself moves the prediction, among rows alike in the other
-        columns. Effects have mean zero over the rows.
+        How far the column itself moves the prediction, among rows alike in the other columns.
+        Effects have mean zero over the rows.
     """
 
     value: Any
@@ -85,14 +87,14 @@ class EffectPoint:
 
 @dataclass(frozen=True)
 class ColumnEffect:
-    """What `column_effect` found of one column.
+    """The result of `column_effect` for one column.
 
     Attributes
     ----------
     column : str
     kind : {"number", "date", "category"}
     classes : tuple
-        The model's classes, in the order of rates, predictions and effects; empty of a number.
+        The model's classes, in the order of rates, predictions and effects; empty for a number.
     points : tuple of EffectPoint
         Numbers and dates in ascending order, categories the most frequent first.
     apart : tuple of EffectPoint
@@ -130,10 +132,10 @@ class ColumnEffect:
 
     @property
     def curve(self) -> np.ndarray:
-        """The mean prediction moved by the column alone, (n_points, n_outputs).
+        """Return the mean prediction moved by the column alone, (n_points, n_outputs).
 
-        Only differences between points are effects. Do not write its level beside a value: of
-        the rows there, ``rate`` and ``prediction`` are true.
+        Only differences between points are effects. Do not write its level beside a value:
+        ``rate`` and ``prediction`` are the true numbers of the rows there.
         """
         return np.array(self.mean) + [point.effect for point in self.points]
 
@@ -144,19 +146,19 @@ class ColumnEffect:
 
     @property
     def rows(self) -> np.ndarray:
-        """Return how many rows each point has, (n_points,)."""
+        """The number of rows of each point, (n_points,)."""
         return np.array([point.rows for point in self.points])
 
     @property
     def spread(self) -> np.ndarray:
-        """By how much the column alone moves each output between two points, (n_outputs,)."""
+        """Return how far the column alone moves each output between two points, (n_outputs,)."""
         return np.ptp(self.curve, axis=0)
 
     def ends(self, output: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Two groups of points whose difference is the trend, as shares (n_points,) of rows.
+        """Return two groups of points whose difference is the trend, as shares (n_points,).
 
-        Of numbers the points of the lowest third of the rows and of the highest, of categories
-        those with the lowest rate and the highest.
+        For numbers these are the points of the lowest third of the rows and of the highest, for
+        categories those with the lowest rate and the highest.
         """
         rows = self.rows / self.rows.sum()
         if self.kind == "category":
@@ -170,7 +172,7 @@ class ColumnEffect:
         return low / low.sum(), high / high.sum()
 
     def trend(self, output: int = 0) -> tuple[float, float | None, float | None]:
-        """From the low end to the high one: change of the curve, of the rate, and its error."""
+        """Return the change of the curve from low to high end, that of the rate, and its error."""
         low, high = self.ends(output)
         change, rates = float((high - low) @ self.curve[:, output]), self.rates
         if rates is None:
@@ -190,7 +192,7 @@ class ColumnEffect:
         return change * rate < 0 and abs(change) >= _COUNTS * abs(rate)
 
     def to_dict(self) -> dict[str, Any]:
-        """The effect as plain data, for JSON."""
+        """Return the effect as plain data, for JSON."""
         return asdict(self)
 
 
@@ -208,16 +210,16 @@ def column_effect(
 ) -> ColumnEffect | None:
     """Measure how a column moves predictions among rows that are alike in the other columns.
 
-    Numbers and dates of more than ten values have accumulated local effects: values are the
+    Numbers and dates with more than ten values have accumulated local effects: values are the
     medians of at most ``bins`` bins of about equally many rows; rows between two neighboring
     values are predicted with the lower and with the higher one, the mean of the differences is a
     step, and steps are added up. Both bins of a step count the same.
 
     Categories have no order, and an order by similarity would move rows through categories that
-    are far from them; from one of few numbers to the next is far, too. So each row takes only
-    values that rows alike in the other columns have, its five nearest; a column counts in that by
-    how much it goes along with this one. The effects are the least-squares fit to these
-    differences. Where the model adds up columns, both ways give exactly what it adds.
+    are far from them; with few numbers, the next one is far, too. So each row takes only values
+    that similar rows have, its five nearest in the other columns; a column counts by how strongly
+    it is related to this one. The effects are the least-squares fit to these differences. If the
+    model adds up columns, both ways give exactly its terms.
 
     Gaps, and codes that look like gaps, are compared with the values of their nearest rows.
 
@@ -230,9 +232,9 @@ def column_effect(
     y : array-like of shape (n_rows,), optional
         For the rates of the data.
     kind : {"number", "date", "category"}, optional
-        By default as the column looks.
+        By default the kind that its values suggest.
     bins, categories : int, default=20 and 10
-        At most so many points.
+        The most points.
     rows : int, default=1000
         About how many rows are moved. Numbers cost two predictions for each, categories at most
         six; and ``rows`` more are predicted as they are, unless ``predicted`` is given.
@@ -242,8 +244,8 @@ def column_effect(
     Returns
     -------
     effect : ColumnEffect or None
-        None of a column without two values that can be told apart: free text, constants, nested
-        values; and of sparse tables.
+        None for a column without two distinct values: free text, constants, nested values; and
+        for sparse tables.
 
     Examples
     --------
@@ -295,12 +297,12 @@ class _Moved:
             self.predicted = np.asarray(predicted, dtype=np.float64).reshape(len(self.frame), -1)
 
     def _outcomes(self, y: np.ndarray) -> np.ndarray:
-        """1 for the class of each row, or its number, (n, n_outputs)."""
+        """Return 1 for the class of each row, or its number, (n, n_outputs)."""
         labels = np.array(self.classes, dtype=object)
         return (y[:, None] == labels if self.classes else y[:, None]).astype(np.float64)
 
     def of(self, rows: np.ndarray, values_of: np.ndarray | None = None) -> np.ndarray:
-        """Predictions (m, n_outputs) of rows with the values that others have of the column."""
+        """Return predictions (m, n_outputs) of rows with others' values of the column."""
         found = []
         for part in in_parts(len(rows), _ROWS_AT_ONCE):
             others = rows if values_of is None else values_of
@@ -320,7 +322,7 @@ class _Moved:
         numbers: np.ndarray | None = None,
         n_left: int = 0,
     ) -> ColumnEffect:
-        """Put values, labels and rows of points beside their effects, centred over the rows."""
+        """Join values, labels and rows of points with their effects, centred over the rows."""
         counts = np.array([len(rows) for _, _, rows in shown])
         center = counts @ effects / counts.sum()
         groups = [rows for _, _, rows in (*shown, *apart)]
@@ -357,7 +359,7 @@ class _Moved:
         return ColumnEffect(*about, curve, beside, means, rate, tuple(codes), n_left)
 
     def _means(self, groups: Sequence[np.ndarray]) -> np.ndarray:
-        """The mean prediction of each group of rows as they are, of a sample of long ones."""
+        """Return the mean prediction of each group of rows, from samples of long ones."""
         if self.predicted is not None:
             return np.array([self.predicted[rows].mean(axis=0) for rows in groups])
         some = [evenly(rows, max(1, self.rows // len(groups))) for rows in groups]
@@ -366,10 +368,10 @@ class _Moved:
         return np.array([part.mean(axis=0) for part in found])
 
     def alike(self, pool: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Distances (m, m) of rows in the other columns, which count as they tell groups apart.
+        """Return distances (m, m) of rows in other columns, weighed by how they separate groups.
 
-        ``group`` (m,) are the codes of what is compared. A column counts by the share of its
-        variance between the groups, less what chance makes of it.
+        ``group`` (m,) are the codes of the compared groups. A column counts by the share of its
+        variance between the groups, less the share that chance makes.
         """
         features = np.column_stack(
             [np.zeros((len(pool), 0))]
@@ -401,14 +403,14 @@ def _of_numbers(moved: _Moved, kind: str, numbers: np.ndarray, bins: int) -> Col
     bin_of = np.full(len(numbers), -1)
     bin_of[known] = _bins(numbers[known], bins)
     groups = [np.flatnonzero(bin_of == k) for k in range(bin_of.max() + 1)]
-    # The row in the middle of each bin lends its value.
+    # The row in the middle of each bin gives its value.
     middle = [
         rows[np.argsort(numbers[rows], kind="stable")[(len(rows) - 1) // 2]] for rows in groups
     ]
     if len(groups) < 2:
         return None
     if len(np.unique(numbers[known])) <= _FEW_VALUES:
-        # From one value to the next is far: only rows alike in the others may go.
+        # From one value to the next is far: only rows alike in the others may move.
         effects = _compared(moved, groups)
     else:
         effects = _accumulated(moved, numbers, groups, np.array(middle))
@@ -432,7 +434,7 @@ def _of_numbers(moved: _Moved, kind: str, numbers: np.ndarray, bins: int) -> Col
 
 
 def _bins(numbers: np.ndarray, most: int) -> np.ndarray:
-    """The bin of each number: every distinct value, or about equally many rows each."""
+    """Return the bin of each number: every distinct value, or about equally many rows each."""
     upper = np.unique(numbers)
     if len(upper) > most:
         shares = np.arange(1, most + 1) / most
@@ -443,7 +445,7 @@ def _bins(numbers: np.ndarray, most: int) -> np.ndarray:
 def _accumulated(
     moved: _Moved, numbers: np.ndarray, groups: Sequence[np.ndarray], middle: np.ndarray
 ) -> np.ndarray:
-    """Accumulated local effects at the values of the rows in the middle of bins."""
+    """Return accumulated local effects at the values of the rows in the middle of bins."""
     per_side = max(1, moved.rows // (2 * (len(groups) - 1)))
     rows, low, high, step = [], [], [], []
     for k in range(len(groups) - 1):
@@ -476,7 +478,7 @@ def _apart(
     middle: np.ndarray,
     effects: np.ndarray,
 ) -> np.ndarray:
-    """The effect of a gap or a code: against the value that the nearest row with one has."""
+    """Return the effect of a gap or a code, against the value of the nearest row with one."""
     some = evenly(rows, max(1, moved.rows // 10))
     pool = np.concatenate([some, evenly(known, moved.rows)])
     group = (np.arange(len(pool)) >= len(some)).astype(np.intp)
@@ -508,7 +510,7 @@ def _of_categories(moved: _Moved, values: Any, most: int) -> ColumnEffect | None
 
 
 def _compared(moved: _Moved, groups: Sequence[np.ndarray]) -> np.ndarray:
-    """Effects of categories: the least-squares fit to differences of rows that could have both."""
+    """Return effects of categories: the least-squares fit to differences of similar rows."""
     some = [evenly(rows, max(_CLOSEST, moved.rows // len(groups))) for rows in groups]
     group = np.repeat(np.arange(len(some)), [len(rows) for rows in some])
     pool = np.concatenate(some)
@@ -545,7 +547,7 @@ def _compared(moved: _Moved, groups: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _looks_like_gaps(numbers: np.ndarray) -> list[float]:
-    """Values such as -1, 0, 96 or 999 that repeat at an end of a column, far from the rest."""
+    """Return values such as -1, 96 or 999 that repeat at an end of a column, far from the rest."""
     values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
     is_code = np.array([value in _CODES for value in values], dtype=bool)
     rest = values[~is_code]
@@ -553,7 +555,8 @@ def _looks_like_gaps(numbers: np.ndarray) -> list[float]:
         return []
     low, high = np.quantile(np.repeat(rest, counts[~is_code]), [0.25, 0.75])
     far = max(high - low, np.ptp(rest) / 4)
-    # Positive numbers have no place for -1; 0 is not so far from them as 999, a million farther.
+    # Positive numbers have no place for -1; 0 need not be as far from them as 999, a million
+    # farther.
     limits = {0.0: max(high - low, 3 * np.median(np.diff(rest)))}
     limits |= {-1.0: 0.0} if rest[0] >= 0 else {}
     limits |= dict.fromkeys((1e5, 1e6), 3 * np.ptp(rest))
@@ -571,7 +574,7 @@ def _looks_like_gaps(numbers: np.ndarray) -> list[float]:
 
 
 def _encoded(values: Any) -> np.ndarray:
-    """A column as numbers (n, q) to compare rows by: ranks, or its commonest categories."""
+    """Return a column as numbers (n, q) for comparing rows: ranks, or its commonest categories."""
     if getattr(values.dtype, "kind", "O") == "M":
         values = values.astype("int64").where(values.notna()).astype(np.float64)
     if getattr(values.dtype, "kind", "O") in "iuf":
@@ -586,7 +589,7 @@ def _encoded(values: Any) -> np.ndarray:
 
 
 def _as_days(values: Any) -> np.ndarray:
-    """Dates as days since 1970; NaN where there is none."""
+    """Return dates as days since 1970; NaN where there is none."""
     import pandas as pd
 
     times = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")

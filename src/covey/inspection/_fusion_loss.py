@@ -1,4 +1,4 @@
-"""The loss of a fusion, taken apart: what members gain by differing, and what is the gate's."""
+"""The parts of a fusion's loss: the members' gain from their differences, and the gate's part."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from covey.fusers import Product as LogPool
 
 @dataclass(frozen=True)
 class Ambiguity:
-    """What `ambiguity` measured; of every row, and on average: ``loss = member_loss - ambiguity``.
+    """The result of `ambiguity`, per row and on average: ``loss = member_loss - ambiguity``.
 
     Attributes
     ----------
     loss : float
         The mean log-loss of the fusion, or its mean squared error.
     member_loss : float
-        The same of its members, each counted by its importance for the row.
+        The mean loss of its members, each counted by its importance for the row.
     ambiguity : float
         The difference, which is never negative.
     row_loss, row_member_loss, row_ambiguity : ndarrays of shape (n_samples,)
-        The three of each row.
+        The three numbers of each row.
     loss_of_members : ndarray of shape (n_members,)
         The mean loss of each member alone.
     importance : ndarray of shape (n_members,)
@@ -67,7 +67,7 @@ class Ambiguity:
 def ambiguity(
     ensemble: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Ambiguity:
-    r"""Part the loss of an ensemble: that of its members, less what they gain by differing.
+    r"""Split the loss of an ensemble into that of its members and their gain from differing.
 
     Members with importances :math:`i_k(x)` that sum to one are fused into :math:`g`. Then
 
@@ -80,9 +80,9 @@ def ambiguity(
     - *Eq. (10)*, the product of powers (``fuser="product"``, a gate with ``pool="log"``):
       L is the log-loss and :math:`A = -\log Z` with :math:`Z = \sum_c \prod_k p_k(c)^{i_k} \le 1`,
       the factor by which eq. (10) is normalized (Heskes, 1998). A does not depend on the label:
-      how much members gain is known before the truth is.
+      the gain of members is known before the truth is.
     - *A mixture*, :math:`\sum_k i_k p_k` (``fuser="mean"``, a gate with ``pool="linear"``, the
-      groups of a `FlockClassifier`): L is the log-loss and A is what Jensen's inequality leaves,
+      groups of a `FlockClassifier`): L is the log-loss and A is the gap in Jensen's inequality,
       :math:`\log \sum_k i_k p_k(y) - \sum_k i_k \log p_k(y)`, which needs the label.
     - *The mean of numbers* (regressors): L is the squared error and A the variance of the members
       around their mean, :math:`\sum_k i_k (f_k - f)^2` (Krogh and Vedelsby, 1995).
@@ -92,7 +92,7 @@ def ambiguity(
     ensemble : FlockClassifier, FlockRegressor or other fitted ensemble
         Fused by one of these.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Best rows that it was not trained on.
+        Preferably rows that it was not trained on.
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,), optional
 
@@ -127,7 +127,7 @@ def ambiguity(
         values = possible_probabilities(P.values)
         losses = log_losses(values, truth)
         loss = log_losses(_fused(ensemble.fuser_, P, values, importance), truth)
-        # Rounding can make it less than nothing.
+        # Rounding can make it slightly negative.
         gained = np.maximum(np.einsum("nk,nk->n", losses, importance) - loss, 0.0)
     mean_loss = loss + gained
 
@@ -148,7 +148,7 @@ def ambiguity(
 
 
 def _check(ensemble: Any, P: Predictions) -> None:
-    """Refuse fusions that are no mean of their members, and members that do not say all."""
+    """Refuse fusions other than means of their members, and members without full predictions."""
     fuser = ensemble.fuser_
     if not (hasattr(fuser, "fuse_by") or isinstance(fuser, LinearPool | LogPool)):
         raise ValueError(
@@ -164,31 +164,31 @@ def _check(ensemble: Any, P: Predictions) -> None:
 
 
 def _fused(fuser: Any, P: Predictions, values: np.ndarray, importance: np.ndarray) -> np.ndarray:
-    """Return what members that rule nothing out are fused into, (n, C)."""
+    """Return the fused predictions of members that rule nothing out, (n, C)."""
     P = Predictions(values, P.classes, P.names)
     return fuser.fuse_by(P, importance) if hasattr(fuser, "fuse_by") else fuser.fuse(P)
 
 
-# -- how much is the gate's -----------------------------------------------------------------------
+# -- the part of the gate -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class GateShare:
-    """What `gate_share` measured.
+    """The result of `gate_share`.
 
     Attributes
     ----------
     loss : float
         The log-loss of the flock, or the mean squared error of a regressor.
     loss_without_gate : float
-        The same, if every row has the importances that members have on average.
+        This loss if every row has the average importances of members.
     loss_without_members : float
-        The same, if every member predicts for every row what it predicts on average.
+        This loss if every member predicts its average for every row.
     loss_without_both : float
-        The same of both: one prediction for all rows.
+        This loss in both cases together: one prediction for all rows.
     agreement_without_gate, agreement_without_members : float or None
-        The share of rows whose decision (the most probable class) is then still the flock's;
-        None of a regressor.
+        The share of rows whose decision (the most probable class) does not change then; None for a
+        regressor.
 
     Examples
     --------
@@ -209,26 +209,26 @@ class GateShare:
 
     @property
     def lost_without_gate(self) -> float:
-        """The share of what the flock knows that is lost without its gate.
+        """The share of the flock's knowledge that is lost without its gate.
 
-        What it knows is how far its loss is below that of one prediction for all rows. The share
-        can be above 1, where members that nobody chooses among are worse than that; it is NaN
-        where the flock knows nothing.
+        Its knowledge is measured by how far its loss is below that of one prediction for all rows.
+        The share can be above 1, if members with fixed weights are worse than that; it is NaN if
+        the flock is no better than one prediction.
         """
         return share_lost(self.loss, self.loss_without_gate, self.loss_without_both)
 
     @property
     def lost_without_members(self) -> float:
-        """The same, of members that predict one thing each."""
+        """The share of the flock's knowledge that is lost if members predict their averages."""
         return share_lost(self.loss, self.loss_without_members, self.loss_without_both)
 
     @property
     def share(self) -> float:
-        """Return how much of the flock is its gate, from 0 to 1.
+        """How much of the flock is its gate, from 0 to 1.
 
-        What is lost without the gate, over the sum of what is lost without it and what is lost
-        without the members. It is 1 where members are constant, 0 where the gate is, and NaN where
-        neither matters.
+        It is the loss without the gate, divided by the sum of the losses without the gate and
+        without the members. It is 1 if members are constant, 0 if the gate is, and NaN if neither
+        matters.
         """
         gate = max(self.loss_without_gate - self.loss, 0.0)
         members = max(self.loss_without_members - self.loss, 0.0)
@@ -238,22 +238,22 @@ class GateShare:
 def gate_share(
     flock: Any, X: Any, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
 ) -> GateShare:
-    """Measure how much of what a gated flock predicts is its gate's, and how much its members'.
+    """Measure which share of a gated flock's prediction is its gate's, and which its members'.
 
-    A gate weights the members of a flock for each row, and so two things depend on the row: the
-    weights, and what members predict. Each is replaced by its mean over the rows while the other
-    stays, and the loss rises by what it was worth. Where members are constant the gate is the
-    whole model, and where the gate is constant it is none of it; a flock whose members decide and
-    whose gate chooses among them loses by both. (``explain`` of a flock has the share of each row,
-    by means over the training rows.)
+    A gate weighs the members of a flock for each row, and so two things depend on the row: the
+    weights, and the members' predictions. Each is replaced by its mean over the rows while the
+    other stays, and the loss rises by its worth. If members are constant, the gate is the whole
+    model; if the gate is constant, it is none of it; a flock whose members decide and whose gate
+    chooses among them loses by both. (``explain`` of a flock has the share of each row, by means
+    over the training rows.)
 
     Parameters
     ----------
     flock : FlockClassifier, FlockRegressor or other fitted ensemble that a gate fuses
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Best rows that it was not trained on.
+        Preferably rows that it was not trained on.
     y : array-like of shape (n_samples,), optional
-        True labels or numbers. Without them the flock's own prediction is taken for the truth: the
+        True labels or numbers. Without them the flock's own prediction counts as the truth: the
         rise of the loss is then the mean Kullback-Leibler divergence from its probabilities, or
         the mean squared difference from its numbers.
     sample_weight : array-like of shape (n_samples,), optional
@@ -286,7 +286,7 @@ def gate_share(
     truth = None if y is None else P.encode(y)
     importance = flock.explain_fusion(X)
     if P.available is not None and not P.available.any(axis=1).all():
-        # Rows of which no member predicts anything tell nothing.
+        # Rows without any member's prediction are left out.
         known = P.available.any(axis=1)
         P, importance, weight = P.rows(known), importance[known], weight[known]
         truth = None if truth is None else truth[known]
@@ -316,11 +316,11 @@ def gate_share(
 
 
 def _at_their_means(P: Predictions, weight: np.ndarray) -> Predictions:
-    """Predictions of members that predict for every sample what they predict on average."""
+    """Return predictions of members that predict their average for every sample."""
     counted = np.repeat(weight[:, None], P.n_members, axis=1)
     if P.available is not None:
         counted = counted * P.available
-    # A member that is never available, or only where no weight is, is not asked for its mean.
+    # A member that is never available, or only where no weight is, has no mean.
     total = counted.sum(axis=0)
     counted[:, total == 0] = 1.0
     means = np.einsum("nk,nkc->kc", counted / counted.sum(axis=0), P.values)

@@ -1,4 +1,4 @@
-"""The importance of columns: what a model loses where it does not know one."""
+"""The importance of columns: the loss of a model that does not know one of them."""
 
 from __future__ import annotations
 
@@ -31,36 +31,37 @@ from covey.tables._columns import feature_names
 from covey.tables._preparation import prepare
 from covey.tables._table_reader import learn_reading
 
-# Rows that are measured, at most, and where there are many columns.
+# The most rows that are measured, and where there are many columns.
 MOST_ROWS, _FEWEST_ROWS = 2000, 300
-# Predictions of rows, over all columns, of a short table; numbers in these rows; and columns that
-# are measured.
+# The most predictions of rows, over all columns, of a short table; numbers in these rows; and
+# columns that are measured.
 _FEW_PREDICTIONS, _MOST_NUMBERS, _MOST_COLUMNS = 1 << 15, 1 << 21, 200
 _SURE = 1.959963984540054
 
 
 @dataclass(frozen=True)
 class Importance:
-    """What a model loses where it does not know a column.
+    """The loss of a model that does not know a column.
 
-    Columns that stand in for each other (`together`) have in equal parts what they are worth
-    together beyond what each is worth by itself.
+    Columns that can replace each other (`together`) have in equal parts the worth that they have
+    together beyond the worth of each by itself.
 
     Attributes
     ----------
     columns : tuple of str
         The user's columns.
     loss : ndarray of shape (n_columns,)
-        The rise of the mean log-loss or, of numbers, of the squared error as a share of the
+        The rise of the mean log-loss or, for numbers, of the squared error as a share of the
         variance of y. Below zero, a column does more harm than good on these rows.
     low, high : ndarray of shape (n_columns,)
-        The 95 % interval of that, over rows (or groups of them).
+        The 95 % interval of this rise, over rows (or groups of them).
     points : ndarray of shape (n_columns,)
         The fall of accuracy, or of R^2.
     group : ndarray of shape (n_columns,)
-        The number of the columns that stand in for each other, see ``together``; -1 of others.
+        The number of the group of columns that can replace each other, see ``together``; -1 for
+        others.
     rows : str
-        On which rows that was measured, in words.
+        The rows on which it was measured, in words.
 
     Examples
     --------
@@ -86,13 +87,13 @@ class Importance:
 
     @property
     def together(self) -> list[list[int]]:
-        """The positions of columns that stand in for each other: either of them is needed."""
+        """The positions of columns that can replace each other: only one of them is needed."""
         groups = [np.flatnonzero(self.group == number) for number in np.unique(self.group)]
         return [one.tolist() for one in groups if len(one) > 1 and self.group[one[0]] >= 0]
 
     @property
     def share(self) -> np.ndarray:
-        """The part of each column in all that is lost, (n_columns,): they sum to one, or are 0."""
+        """Each column's share in all that is lost, (n_columns,); they sum to one, or are 0."""
         lost = np.maximum(self.loss, 0.0)
         return lost / lost.sum() if lost.any() else lost
 
@@ -102,7 +103,7 @@ class Importance:
         return np.argsort(-self.loss, kind="stable")
 
     def ranked(self) -> list[tuple[tuple[str, ...], float]]:
-        """Columns and their shares, the largest first; those that are together count as one."""
+        """Return columns and their shares, the largest first; those in a group count as one."""
         group_of = {place: tuple(group) for group in self.together for place in group}
         groups = dict.fromkeys(group_of.get(place, (place,)) for place in self.order.tolist())
         share = self.share
@@ -113,7 +114,7 @@ class Importance:
         return sorted(found, key=lambda one: -one[1])
 
     def on_columns(self, names: Sequence[str], of: np.ndarray) -> Importance:
-        """The importance of other columns, each of which these columns are parts ``of``."""
+        """Return the importance of other columns, each of which these columns are parts ``of``."""
 
         def added(values: np.ndarray) -> np.ndarray:
             return np.bincount(of, values, minlength=len(names))
@@ -127,7 +128,7 @@ class Importance:
         return Importance(tuple(names), loss, low, high, added(self.points), group, self.rows)
 
     def in_parts(self, names: Sequence[str], of: np.ndarray) -> Importance:
-        """The importance of the parts ``of`` these columns, which have it in equal parts."""
+        """Return the importance of the parts ``of`` these columns, which share it equally."""
         n_parts = np.bincount(of)[of]
         loss, low, high, points = (
             values[of] / n_parts for values in (self.loss, self.low, self.high, self.points)
@@ -145,31 +146,31 @@ def column_importance(
     random_state: int = 0,
     rows: str | None = None,
 ) -> Importance:
-    """Measure what a model loses on some rows where it does not know a column.
+    """Measure the loss of a model on some rows if it does not know a column.
 
-    A row keeps its other columns and takes this one from four other rows, which are alike in the
-    rest; the mean of what the model then predicts is all it can know without the column. So the
-    loss rises about as much as it does when the model is fitted again without the column, not by
-    what rows that cannot be would cost: a column that others tell is worth little. Columns of
-    which one tells most of the other are also measured together, and what only both of them know
-    is theirs in equal parts.
+    A row keeps its other columns and takes this one from four other rows, which are similar in the
+    rest; the mean of the predictions is all that the model can know without the column. So the
+    loss rises about as much as it does when the model is fitted again without the column, and not
+    by the errors on impossible rows: a column that others determine is worth little. If one column
+    determines most of another, both are also measured together, and each gets half of what only
+    both of them know.
 
     Parameters
     ----------
     model : fitted classifier with ``predict_proba``, or regressor
         A flock, another model of covey, or any model with scikit-learn's methods.
     X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
-        Rows that the model was not fitted on: of others it knows too much.
+        Rows that the model was not fitted on: it knows too much about others.
     y : array-like of shape (n_rows,)
         Their classes or numbers.
     sample_weight : array-like of shape (n_rows,), optional
         How much each row counts.
     groups : array-like of shape (n_rows,), optional
-        Rows that belong together, by which the interval counts.
+        Rows that belong together; the interval is over groups.
     random_state : int, default=0
-        Which rows are taken of a long table, and of rows that are equally alike.
+        Seeds the choice among the rows of a long table, and among equally similar rows.
     rows : str, optional
-        Words for these rows.
+        A description of these rows.
 
     Returns
     -------
@@ -229,10 +230,11 @@ def measured(
     seed: int,
     rows: str,
 ) -> Importance:
-    """The importance of columns by what models answer of rows.
+    """Measure the importance of columns by the predictions of models.
 
-    ``numbers`` (n, P) are made of the rows and ``unit`` (P,) says of which column each; ``used``
-    are measured, others are worth nothing. The ``target`` is y, and the classes of a classifier.
+    ``numbers`` (n, P) are made of the rows and ``unit`` (P,) is the column of each; ``used``
+    columns are measured, others have no importance. The ``target`` is y, and the classes of a
+    classifier.
     """
     n_columns, (truth, classes) = len(names), target
     if classes is None:
@@ -262,7 +264,7 @@ def measured(
 def _standard_errors(
     errors: np.ndarray, share: np.ndarray, groups: np.ndarray | None
 ) -> np.ndarray:
-    """The standard errors (D,) of weighted means, by the errors (D, n) of rows or groups."""
+    """Return standard errors (D,) of weighted means, by the errors (D, n) of rows or groups."""
     sums = errors * share
     if groups is not None:
         _, position = np.unique(groups, return_inverse=True)
@@ -272,7 +274,7 @@ def _standard_errors(
 
 
 def sampled_rows(n_rows: int, n_columns: int, seed: int, width: int | None = None) -> np.ndarray:
-    """The positions of the rows that are measured, of a table that has this many."""
+    """Return the positions of the rows that are measured, in a table that has this many."""
     most = _FEW_PREDICTIONS // (N_DRAWS * max(1, n_columns))
     # A fit of more rows takes longer, and so may this.
     most = max(most, n_rows // 4, _FEWEST_ROWS)
@@ -284,7 +286,7 @@ def sampled_rows(n_rows: int, n_columns: int, seed: int, width: int | None = Non
 
 
 def most_used(used: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The positions of the columns in use (D,) that are measured: the largest by their sizes."""
+    """Return the positions of the columns in use (D,) that are measured: the largest by size."""
     order = np.argsort(-np.where(used, sizes, -1.0), kind="stable")
     return np.sort(order[: min(_MOST_COLUMNS, int(np.sum(used)))])
 
@@ -297,7 +299,7 @@ def _looked_at(model: Any, n_columns: int) -> np.ndarray:
 
 
 def _asked(model: Any, table: Any) -> tuple[np.ndarray, np.ndarray, Answers]:
-    """Rows as numbers, the column that each is made of, and what the model answers of the rows."""
+    """Return rows as numbers, the column that each is made of, and the model's predictions."""
     if hasattr(model, "_explained_rows"):
         predict, (rows, unit) = model._answers, model._explained_rows(table)
     else:
@@ -309,7 +311,7 @@ def _asked(model: Any, table: Any) -> tuple[np.ndarray, np.ndarray, Answers]:
         unit = np.arange(rows.shape[1])
         plain = not hasattr(rows, "iloc") and rows.dtype.kind in "biuf"
         plain = plain and not np.isnan(rows.astype(np.float64)).any()
-    else:  # what a model of covey makes of a table has no gaps
+    else:  # the table that a model of covey makes has no gaps
         rows, plain = rows.astype(np.float64), True
 
     def without(which: np.ndarray, units: np.ndarray, donors: np.ndarray) -> Any:
@@ -320,7 +322,7 @@ def _asked(model: Any, table: Any) -> tuple[np.ndarray, np.ndarray, Answers]:
 
 
 def _numbers_of(table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers without gaps for the columns of any table, and the column that each is made of."""
+    """Return numbers without gaps for any table, and the column that each is made of."""
     wanted: Any = "from_dtype"
     if not hasattr(table, "iloc"):
         wanted = [

@@ -1,4 +1,4 @@
-"""Rows as users give them to a model: changed, or mixed with others column by column."""
+"""Rows in the form that users give to a model: changed, or mixed with others by columns."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from covey.tables._seen_columns import (
     shown_value,
 )
 
-# Fewer rows show too little of what goes together.
+# Fewer rows show too little about related columns.
 _FEWEST_ROWS = 20
-# A column goes along with another if distances fall by this share among rows alike in the other.
+# A column is related to another if distances fall by this share among rows alike in the other.
 _LEAST = 0.1
-# Rows alike in a number are those of one of so many parts.
+# Rows are alike in a number if they are in the same of this many parts.
 _PARTS = 5
-# So much farther than rows that are kept are from each other is still near: 5 % of the rows.
+# A row is near up to this factor of the distances between kept rows: 5 % of the rows.
 _BEYOND = 0.05
 
 
 class SeenTogether:
-    """Distances of rows to those that a model keeps, in a column and those that go along with it.
+    """Distances of rows to those that a model keeps, in a column and in those related to it.
 
-    Numbers are as far from each other as the share of rows between them, other values and gaps
-    are 1 apart if they differ. Beside the column itself others count by the share by which their
+    Two numbers are as far apart as the share of rows between them; other values and gaps are 1
+    apart if they differ. Beside the column itself, others count by the share by which their
     distances fall among rows that are alike in it.
     """
 
@@ -54,7 +54,7 @@ class SeenTogether:
         self._limits: dict[int, tuple[np.ndarray, float]] = {}
 
     def distances(self, place: int, rows: Sequence[Sequence[Any]]) -> np.ndarray:
-        """Return how far rows (m, D) are from the nearest that is kept, (m,).
+        """Return how far rows (m, D) are from the nearest kept row, (m,).
 
         1 is a little more than the distance of the kept row that is farthest from all others.
         """
@@ -68,7 +68,7 @@ class SeenTogether:
         return found
 
     def _limit(self, place: int) -> tuple[np.ndarray, float]:
-        """The weights of columns beside one, and the distance that is near."""
+        """Return the weights of columns beside one, and the distance that is near."""
         if place not in self._limits:
             own = self._own[place]
             is_number = self._columns[place].kind == "number"
@@ -88,7 +88,7 @@ class SeenTogether:
         return self._limits[place]
 
     def _to(self, place: int, values: Sequence[Any] | np.ndarray) -> np.ndarray:
-        """Distances (m, n_kept) of values of a column to those that are kept."""
+        """Return distances (m, n_kept) of values of a column to those that are kept."""
         kept = self._rows[place]
         if self._columns[place].kind != "number":
             return (_words(values)[:, None] != kept).astype(np.float64)
@@ -105,16 +105,16 @@ class SeenTogether:
 
 
 def _words(values: Sequence[Any] | np.ndarray) -> np.ndarray:
-    """Values as text, since a table may hold flags or numbers as categories."""
+    """Return values as text, since a table may hold flags or numbers as categories."""
     return np.array([str(shown_value(value)) for value in values], dtype=object)
 
 
-# Rows that are predicted at once.
+# How many rows are predicted at once.
 _ROWS_AT_ONCE = 1 << 13
 
 
 def column_names(model: Any, X: Any) -> list[str]:
-    """The names of the columns that a user gives a model; x0, x1, ... where there are none."""
+    """Return the names of the columns that a user gives a model; x0, x1, ... if there are none."""
     known = getattr(model, "_seen_columns", None)
     if known is not None:
         return known.names
@@ -127,7 +127,7 @@ def column_names(model: Any, X: Any) -> list[str]:
 
 
 def seen_by(model: Any, background: Any = None) -> SeenColumns:
-    """Return what a model remembers of its columns, or what rows that are given show of them."""
+    """Return what a model remembers of its columns, or what the given rows show of them."""
     check_is_fitted(model)
     if background is not None:
         reading = getattr(getattr(model, "preparation_", None), "reading", None)
@@ -154,7 +154,7 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
 
 
 def user_table(model: Any, X: Any) -> Any:
-    """Rows as a user gives them to a model: an array, a sparse matrix or a data frame."""
+    """Return rows as a user gives them to a model: an array, a sparse matrix or a data frame."""
     reading = getattr(getattr(model, "preparation_", None), "reading", None)
     if reading is not None and hasattr(X, "columns"):
         return table_for(model, X)
@@ -162,10 +162,10 @@ def user_table(model: Any, X: Any) -> Any:
 
 
 class MixedRows:
-    """Rows to explain and rows to compare them with, as a model's own function takes them.
+    """Rows to explain and rows to compare them with, in the form of a model's own function.
 
-    A model of covey has ``_explained_rows(X)``, which gives rows and the user's column that each
-    of their columns is made of, and ``_answers(rows)``; any other is asked for its prediction.
+    A model of covey has ``_explained_rows(X)``, which returns rows and the user's column of each
+    of their columns, and ``_answers(rows)``; the others have only their method of prediction.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class MixedRows:
             import pandas as pd
 
             with warnings.catch_warnings():
-                # A column of gaps has no say in the type of both, now or later.
+                # A column of gaps does not decide the type of both, now or later.
                 warnings.simplefilter("ignore", FutureWarning)
                 both = pd.concat([rows, background[list(rows.columns)]], ignore_index=True)
             self._frame = both
@@ -202,7 +202,7 @@ class MixedRows:
         self.beside = self._representative(background.shape[0], n_background)
 
     def _representative(self, count: int, most: int | None) -> IntArray:
-        """The background's rows, or some of them: evenly spaced in the order of predictions.
+        """Return the background's rows, or some, evenly spaced in the order of their predictions.
 
         So their mean prediction is about that of all.
         """
@@ -214,7 +214,7 @@ class MixedRows:
         return every[order[((np.arange(most) + 0.5) * count / most).astype(np.intp)]]
 
     def differs(self) -> BoolArray:
-        """Where rows differ from one of the background in a column that is looked at, (n, D)."""
+        """Return where rows differ from one of the background in a column in use, (n, D)."""
         if self._frame is not None:
             same = np.column_stack(
                 [_same(self._frame[name], self.n_rows, self.beside) for name in self._frame]
@@ -225,12 +225,12 @@ class MixedRows:
         return found if self.is_looked_at is None else found & self.is_looked_at
 
     def value(self, which: IntArray, beside: IntArray, coalitions: BoolArray) -> FloatArray:
-        """Predictions (m, C) of rows with background rows' values outside of coalitions."""
+        """Return predictions (m, C) of rows with background rows' values outside of coalitions."""
         place = np.where(coalitions, which[:, None], self.beside[beside][:, None])
         return self._predicted(place[:, self._units])
 
     def combined(self, which: IntArray) -> FloatArray:
-        """Predictions (m, C) of rows with each column of a row (m, D), -1: the background's."""
+        """Return predictions (m, C) of rows whose columns are of rows (m, D), -1: background's."""
         return self._predicted(np.where(which < 0, self.beside[0], which)[:, self._units])
 
     def _predicted(self, place: IntArray) -> FloatArray:
@@ -251,7 +251,7 @@ class MixedRows:
 
 
 def _same(column: Any, n_rows: int, beside: IntArray) -> BoolArray:
-    """Whether values of a column are the one that all of the background have; gaps are equal."""
+    """Return whether a column has the one value of the background; gaps are equal."""
     other, values = column.iloc[beside], column.iloc[:n_rows]
     if bool(other.isna().any()):
         return values.isna().to_numpy() & bool(other.isna().all())
@@ -262,7 +262,7 @@ def _same(column: Any, n_rows: int, beside: IntArray) -> BoolArray:
 
 
 def replaced(table: Any, rows: IntArray, columns: Sequence[int], others: IntArray) -> Any:
-    """Rows of an array or a data frame, with what other rows have in some of the columns."""
+    """Return rows of an array or a data frame with other rows' values of some columns."""
     if not hasattr(table, "iloc"):
         found = table[rows]
         found[:, columns] = table[others][:, columns]
@@ -274,7 +274,7 @@ def replaced(table: Any, rows: IntArray, columns: Sequence[int], others: IntArra
 
 
 def as_model_answers(model: Any) -> Callable[[Any], Any]:
-    """The method of any model that gives its probabilities, or numbers."""
+    """Return the method of any model that predicts its probabilities, or numbers."""
     if is_regressor(model):
         return model.predict
     if not hasattr(model, "predict_proba"):
@@ -291,8 +291,8 @@ def as_model_answers(model: Any) -> Callable[[Any], Any]:
 class Row:
     """One row as a table, in the form that a user gives rows to a model.
 
-    What was seen of the columns is what the model remembers, or what a background shows; without
-    ``needs_seen`` it may be unknown.
+    The values that were seen are those that the model remembers, or that a background shows;
+    without ``needs_seen`` they may be unknown.
     """
 
     def __init__(
@@ -305,7 +305,7 @@ class Row:
         self.together = SeenTogether(seen or SeenColumns(()))
 
     def place(self, column: Any, parameter: str) -> int:
-        """The position of a column that is given by name or by position."""
+        """Return the position of a column that is given by name or by position."""
         if isinstance(column, int | np.integer) and not isinstance(column, bool):
             if 0 <= column < len(self.names):
                 return int(column)
@@ -317,15 +317,15 @@ class Row:
         )
 
     def own(self, place: int) -> Any:
-        """The value of a column, as people read it."""
+        """Return the value of a column, as people read it."""
         return self.shown(place, values_of(self.table, place)[0])
 
     def shown(self, place: int, value: Any) -> Any:
-        """Any value of a column, as people read it."""
+        """Return any value of a column, as people read it."""
         return shown_value(value, self.seen[place] if self.seen else None)
 
     def checked(self, place: int, value: Any) -> Any:
-        """A value for a column, as a model takes it; text in a column of numbers is refused."""
+        """Return a value for a column as a model takes it; refuse text in a column of numbers."""
         if self.seen:
             numeric = self.seen[place].kind == "number"
         elif hasattr(self.table, "columns"):
@@ -344,9 +344,9 @@ class Row:
             ) from None
 
     def are_like_seen(self, changes: Sequence[Sequence[tuple[int, Any]]]) -> BoolArray:
-        """Whether the row with each of some changes is like one that was seen, or as this one is.
+        """Return whether rows with changes are like one that was seen, or as near as this one.
 
-        Only the columns that are changed count, and those that go along with them.
+        Only changed columns count, and those related to them.
         """
         own = [values_of(self.table, place)[0] for place in range(len(self.names))]
         own = [None if shown_value(value) is None else value for value in own]
@@ -363,12 +363,12 @@ class Row:
         return alike
 
     def change(self, column: int, value: Any) -> dict[str, Any]:
-        """Return what a column has, and what it is changed to."""
+        """Return a column's value, and the value that it is changed to."""
         to = self.shown(column, value)
         return {"column": self.names[column], "value": self.own(column), "to": to}
 
     def answer(self, answer: np.ndarray) -> dict[str, Any]:
-        """Return what the model says, as a dict."""
+        """Return the model's prediction, as a dict."""
         if not hasattr(self.model, "classes_"):
             return {"prediction": float(answer[0])}
         labels, code = self.model.classes_.tolist(), int(decided(self.model, answer[None])[0])
@@ -404,14 +404,14 @@ def _table_of_one(model: Any, row: Any) -> Any:
 
 
 def values_of(table: Any, place: int) -> list[Any]:
-    """The values of a column of a table."""
+    """Return the values of a column of a table."""
     column = column_of(table.tocsc() if hasattr(table, "tocsc") else table, place)
     column = np.asarray(column.toarray()).ravel() if hasattr(column, "toarray") else column
     return column.tolist() if hasattr(column, "tolist") else list(column)
 
 
 def varied(table: Any, of: Sequence[int], values: Sequence[Any]) -> Any:
-    """A row as often as there are values, with each of them in the column that it is ``of``."""
+    """Return a row once for each value, with the value in the column that it is ``of``."""
     if not hasattr(table, "columns"):
         is_sparse = hasattr(table, "tocsr")
         rows = np.repeat(table.toarray() if is_sparse else table, len(of), axis=0)
@@ -461,7 +461,7 @@ class TriedValues:
             self.answers = self.combined(np.arange(len(of))[:, None])
 
     def combined(self, numbers: np.ndarray) -> np.ndarray:
-        """Answers of rows that have several changes at once, by their numbers (m, k)."""
+        """Return predictions of rows with several changes at once, by their numbers (m, k)."""
         found = []
         for part in in_parts(len(numbers), _ROWS_AT_ONCE):
             some = numbers[part]

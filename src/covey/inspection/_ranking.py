@@ -1,4 +1,4 @@
-"""How well probabilities find one class: alarms, and thresholds.
+"""Alarms and thresholds: how well probabilities find one class.
 
 All functions take the labels ``y`` (n,), the ``probabilities`` (n,) of one class, and the
 ``label`` of this class. An *alarm* is a row that is called this class.
@@ -33,7 +33,7 @@ class ThresholdCurve:
     ----------
     thresholds, found, alarms, right : ndarray of shape (n_thresholds,)
         The rows of the class that are called, all rows that are called, and the share of these
-        that is of the class (NaN where there are none).
+        that is of the class (NaN if there are none).
     n_class, n_rows : int
     """
 
@@ -46,7 +46,7 @@ class ThresholdCurve:
 
 
 def placements(of_class: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """How often a row of the class is above the others, or one of the others below the class.
+    """Return how often rows of the class are above others, and others below rows of the class.
 
     The mean of either side is the area under the curve.
     """
@@ -92,7 +92,7 @@ def threshold_finding(
     share: float,
     weight: np.ndarray | None = None,
 ) -> float:
-    """The threshold at which at least a share of the rows of a class is found, and no more alarms.
+    """Return the highest threshold that finds at least a share of the rows of a class.
 
     It lies half way between the probability of the last row that is called and the next lower one,
     so that rounding does not lose a row.
@@ -107,7 +107,7 @@ def threshold_finding(
     of_class, p = _of_class(y, probabilities, label)
     order = np.flatnonzero(of_class)[np.argsort(-p[of_class], kind="stable")]
     found = np.cumsum(np.ones(len(order)) if weight is None else weight[order])
-    # A sum of weights that is this close to what is wanted reaches it.
+    # A sum of weights that is this close to the wanted one reaches it.
     position = np.searchsorted(found, share * found[-1] * (1 - 1e-9))
     last = p[order[position]]
     return float((last + p[p < last].max(initial=0.0)) / 2)
@@ -144,7 +144,7 @@ def measured(
     source: str | None = None,
     groups: np.ndarray | None = None,
 ) -> Decision:
-    """Count what a decision does on rows held out, and find the threshold that was asked for.
+    """Count the results of a decision on rows held out, and find the threshold asked for.
 
     ``codes`` (n,) are the positions of the true classes in ``probabilities`` (n, n_classes).
     """
@@ -190,7 +190,7 @@ def _of_class(y: ArrayLike, probabilities: ArrayLike, label: Any) -> tuple[np.nd
 def _share(
     part: float, whole: float, hits: np.ndarray, rows: np.ndarray, groups: np.ndarray | None
 ) -> Interval | None:
-    """A share of rows with its interval, by rows or by groups; None of no row."""
+    """Return a share of rows with its interval, by rows or by groups; None without rows."""
     if round(whole) < 1:
         return None
     if groups is None:

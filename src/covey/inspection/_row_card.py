@@ -1,4 +1,4 @@
-"""A card for one row: what is predicted, why, how sure that is, and what would change it."""
+"""A card for one row: its prediction, the reasons, how sure it is, and what would change it."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from covey.inspection._mixing_rows import Row
 
 # How many columns are named on either side, and how many can be tried out.
 _TOP, _MOST_CURVES = 5, 6
-# Rows held out of which a model was about as sure: so near in probability, and how many at least.
+# Rows held out with similar sureness: their distance in probability, and their least number.
 _AS_SURE, _FEWEST_ROWS = 0.05, 20
 _LEVEL = 0.9
-# Pushes of less than this share of all together are not named.
+# Pushes below this share of all together are not named.
 _LEAST_PUSH = 0.01
 
 
 @dataclass(frozen=True)
 class RowCard:
-    """What `row_card` found; `text` says it in words.
+    """The result of `row_card`; `text` says it in words.
 
     Attributes
     ----------
     record : dict
-        As of `reasons`; where a flock decides, with ``members`` as in its ``explain``.
+        As in `reasons`; for a flock with ``members`` as in its ``explain``.
     sure : dict
         How sure the model is: ``rows`` held out of which it was about as sure, and the share
         ``right`` among them; ``classes`` that the row may have, or the ``interval`` of its number,
-        at ``level``. What is not known is left out.
+        at ``level``. Unknown entries are left out.
     change : SmallestChange or None
     unusual : list of str
-        Sentences about values unlike all that the model was fitted on.
+        Sentences about values that differ from all that the model was fitted on.
     curves : list of Curve
         For the columns that count most.
     classes : tuple
-        In the order of the curves' answers; empty of a regressor.
+        In the order of the curves' answers; empty for a regressor.
 
     Examples
     --------
@@ -72,17 +72,17 @@ class RowCard:
 
     @property
     def is_number(self) -> bool:
-        """Return whether a number is predicted."""
+        """Whether a number is predicted."""
         return "probability" not in self.record
 
     @property
     def answer(self) -> str:
-        """Return what is predicted, in a few words."""
+        """The prediction, in a few words."""
         return answer_words(self.record)
 
     @property
     def sentence(self) -> str:
-        """Return what is predicted, and what speaks for and against it."""
+        """The prediction, with the reasons for and against it."""
         because, against = ([reason_words(one) for one in self.record[side]] for side in _SIDES)
         if not because and not against:
             return f"{self.answer}: nothing speaks for it or against it"
@@ -93,7 +93,7 @@ class RowCard:
 
     @property
     def how_sure(self) -> str:
-        """Return how sure the model is, as a sentence; empty if that is not known."""
+        """A sentence on how sure the model is; empty if that is not known."""
         sure, said = self.sure, []
         if "right" in sure:
             said.append(
@@ -110,7 +110,7 @@ class RowCard:
 
     @property
     def asked(self) -> str:
-        """Who decided, as a sentence; empty of a model without members."""
+        """A sentence on who decided; empty for a model without members."""
         members = [one for one in self.record.get("members", ()) if one["weight"] >= LEAST_TOLD]
         if not members:
             return ""
@@ -121,7 +121,7 @@ class RowCard:
 
     @property
     def would_change(self) -> str:
-        """The smallest change that changes the answer, as a sentence."""
+        """A sentence on the smallest change that changes the prediction."""
         if self.change is None:
             return "" if self.is_number else "no change of one or two columns that was tried does"
         words = [
@@ -132,7 +132,7 @@ class RowCard:
         return f"with {listed(words)} it would be {answer_words(self.change.after)}"
 
     def text(self) -> list[str]:
-        """The card as lines for a terminal."""
+        """Return the card as lines for a terminal."""
         record, words = self.record, self.part_words
         whole = record.get("probability", record["prediction"])
         rows = [("on average", words(record["baseline"], whole=True))]
@@ -151,7 +151,7 @@ class RowCard:
 
     @property
     def in_short(self) -> dict[str, str]:
-        """How sure the model is, who decided, and what would change it, where that is known."""
+        """Return how sure the model is, who decided, and what would change it, as far as known."""
         said = {
             "How sure": self.how_sure,
             "Who decided": self.asked,
@@ -160,7 +160,7 @@ class RowCard:
         return {head: sentence for head, sentence in said.items() if sentence}
 
     def part_words(self, value: float, *, whole: bool = False) -> str:
-        """What a column adds, in points of a hundred of a probability, or the whole of it."""
+        """Write a column's contribution, in points of a hundred of a probability, or the whole."""
         if self.is_number:
             shown = value_words(float(value))
             return shown if whole or value < 0 else f"+{shown}"
@@ -168,7 +168,7 @@ class RowCard:
         return rough(value) if whole else f"{round(100 * value, 1) + 0.0:+.1f}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The card as plain data, for JSON."""
+        """Return the card as plain data, for JSON."""
         change = None if self.change is None else vars(self.change)
         return {
             **self.record,
@@ -186,16 +186,16 @@ _SIDES = ("because", "against")
 def row_card(
     model: Any, row: Any, *, to: Any = None, fixed: Collection[Any] = (), background: Any = None
 ) -> RowCard:
-    """Tell of one row what a model says, why, how sure it is, and what would change it.
+    """Describe a model's prediction of a row: why, how sure it is, and what would change it.
 
     Parameters
     ----------
     model : fitted classifier with ``predict_proba``, or regressor
     row : data frame or array with one row, Series, one-dimensional array or dict
     to, fixed
-        As for `smallest_change`; of a regressor no change is looked for without ``to``.
+        As in `smallest_change`; for a regressor no change is looked for without ``to``.
     background : array-like, sparse matrix or data frame, optional
-        As for `contributions`.
+        As in `contributions`.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def row_card(
 
 
 def _without_small(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the same with pushes that hardly count among those of all other columns."""
+    """Return the record without pushes that hardly count among those of all other columns."""
     pushes = [one["push"] for side in _SIDES for one in record[side]]
     least = _LEAST_PUSH * (sum(map(abs, pushes)) + abs(record["other"]))
     kept = {side: [one for one in record[side] if abs(one["push"]) >= least] for side in _SIDES}
@@ -244,7 +244,7 @@ def _without_small(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _how_sure(model: Any, table: Any, record: dict[str, Any]) -> dict[str, Any]:
-    """Return what rows held out tell about predictions like this one."""
+    """Return the results on rows held out for predictions like this one."""
     scores = getattr(model, "calibration_", None)
     if scores is None:
         return {}
@@ -265,7 +265,7 @@ def _how_sure(model: Any, table: Any, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unusual(asked: Row) -> list[str]:
-    """Sentences about values unlike those that were seen."""
+    """Return sentences about values unlike those that were seen."""
     said = []
     for place, (name, column) in enumerate(zip(asked.names, asked.seen, strict=True)):
         value, name = asked.own(place), one_line(name)

@@ -90,7 +90,8 @@ class _Fusion(TransformerMixin, Ensemble):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Passed to every member and to the fuser.
-        Passed to the splitter. With a number of folds, no group is split.
+        groups : array-like of shape (n_samples,), optional
+            Passed to the splitter. With a number of folds, no group is split.
         unseen : array-like of shape (n_samples, n_members), bool, optional
             With ``prefit=True``, which rows each member was trained without, as `out_of_bag`
             returns for a forest: X and y may then be the members' own training rows. A fuser that

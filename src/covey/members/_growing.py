@@ -90,6 +90,7 @@ class Growing:
         target.check_loss(flock)
         if flock.select_size is not None:
             check_choice(flock.select_size, "select_size", ("train", "validation"))
+        check_choice(flock.of_equals, "of_equals", ("fewest", "most"))
         check_number(
             flock.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"
         )
@@ -164,8 +165,8 @@ class Growing:
         model = self._model(fit, len(flock._grown))
         if flock.select_size is not None:
             scores = rows.stage_scores(model, fuser)
-            # The fewest of those that are best to rounding.
-            model = self._model(fit, int(np.argmax(scores > scores.max() - 1e-12)) + 1)
+            equals = np.flatnonzero(scores > scores.max() - 1e-12)
+            model = self._model(fit, int(equals[0 if flock.of_equals == "fewest" else -1]) + 1)
         if isinstance(fuser, Gate):
             model = self._refined(fit)
         elif fuser.learns:

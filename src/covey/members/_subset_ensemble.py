@@ -105,6 +105,9 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     select_size : {"train", "validation"} or None, default=None
         Keep as many members as fuse best on the training rows, or on a part of them that is
         held out. None keeps all.
+    of_equals : {"fewest", "most"}, default="fewest"
+        Which size is kept of several that fuse equally well. The paper does not say; on few rows
+        the oracle gains what it prints only with "most".
     validation_fraction : float, default=0.1
         The share of each class that is held out when something is chosen or learnt from
         held-out rows.
@@ -198,6 +201,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
         scale_features: bool = True,
         fuser: str | Fuser = "product",
         select_size: str | None = None,
+        of_equals: str = "fewest",
         validation_fraction: float = 0.1,
         class_weight: Mapping[Any, float] | str | None = None,
         warm_start: bool = False,
@@ -226,8 +230,9 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
         - ``max_iter`` = 200 steps; the paper has no limit.
         - *Start:* Theta from a normal distribution of standard deviation 0.5, Lambda all ones.
         - *K:* up to 20 members; as many are kept as fuse best on the training rows
-          (``select_size="train"``, the synthetic experiments). For the real data the paper
-          tunes K on a development set: ``select_size="validation"``.
+          (``select_size="train"``, the synthetic experiments), the fewest of equals unless
+          ``of_equals="most"`` is given. For the real data the paper tunes K on a development
+          set: ``select_size="validation"``.
         - *Intercept:* one for each class, never masked. Eq. (6) prints none, but without it
           every boundary passes through the origin.
         - *Scaling:* features are standardized inside.
@@ -322,7 +327,7 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
         The initial temperature of "metropolis"; None is 0.01.
     subset_penalty : float, default=0.0
         What a feature must earn to stay in a subset, in weighted loss of standardized y.
-    feature_groups, always_keep, categorical_features, gaps, select_size
+    feature_groups, always_keep, categorical_features, gaps, select_size, of_equals
         As for `SubsetEnsembleClassifier`.
     validation_fraction, warm_start, n_jobs
         As for `SubsetEnsembleClassifier`.
@@ -396,6 +401,7 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
         gaps: Mapping[Any, Any] | None = None,
         fuser: str | Fuser = "mean",
         select_size: str | None = None,
+        of_equals: str = "fewest",
         validation_fraction: float = 0.1,
         warm_start: bool = False,
         n_jobs: int | None = None,

@@ -70,31 +70,30 @@ def to_onnx(
         `CodeBookClassifier` of learners with probabilities, or a Pipeline of scikit-learn that
         ends in one. Ensembles may be fused by a search, a product (which becomes one matrix
         product), a mean, a median, a majority, a `Gate` or a model (`Stacking`, which reads
-        values, probabilities, logits or decisions). Members, and models on top of them, may be
-        any that skl2onnx knows. Gaps (NaN) are taken by flocks that were fitted to some, and so
-        are categories (see Returns). Text of many values and dates have no ONNX form.
+        values, probabilities, logits or decisions). Members, and models on top of them, may be any
+        that skl2onnx knows. Flocks that were fitted to gaps (NaN) accept them, and so it is with
+        categories (see Returns). Text of many values and dates have no ONNX form.
     path : str or path, optional
-        Where to write the graph too.
+        Where to write the graph, too.
     dtype : {"float32", "float64"}, default="float32"
-        What X holds and what is computed in. Single precision is what most runtimes are made
-        for; its probabilities differ in the sixth or seventh digit. (For members of scikit-learn
-        they are as good as skl2onnx makes them: some lose more on columns that are not scaled.)
+        The type of X and of the computations. Most runtimes are made for single precision; its
+        probabilities differ in the sixth or seventh digit. (For members of scikit-learn they are
+        as good as skl2onnx makes them: some lose more on columns that are not scaled.)
 
     by_column : bool, default=False
         Whether the graph has an input for each column of the table that a flock was fitted to. It
-        has if some are categories.
+        always has if some are categories.
 
     Returns
     -------
     graph : onnx.ModelProto
-        Its input ``X`` takes rows of numbers of shape (n_rows, n_features). By column, there is
-        an input for each column instead, of its name and of shape (n_rows, 1): strings for
-        categories ("" for a gap, "1" for a number such as 1.0), numbers for others, with NaN (or
-        an infinity) for what is missing. A classifier's
-        outputs are ``label``, of shape (n_rows,), and ``probabilities``, of shape (n_rows,
-        n_classes) in the order of ``classes_``; a regressor's is ``prediction``, of shape
-        (n_rows, 1). Its metadata hold ``classes`` and, where they are known, ``feature_names``,
-        as JSON.
+        Its input ``X`` takes rows of numbers of shape (n_rows, n_features). By column, there is an
+        input for each column instead, of its name and of shape (n_rows, 1): strings for categories
+        ("" for a gap, "1" for a number such as 1.0), numbers for others, with NaN (or an infinity)
+        for missing ones. A classifier's outputs are ``label``, of shape (n_rows,), and
+        ``probabilities``, of shape (n_rows, n_classes) in the order of ``classes_``; a regressor's
+        is ``prediction``, of shape (n_rows, 1). Its metadata hold ``classes`` and, if they are
+        known, ``feature_names``, as JSON.
 
     Examples
     --------
@@ -147,7 +146,7 @@ def to_onnx(
 
 
 def _unconvertible(estimator: Any, inputs: list) -> str | None:
-    """The member that skl2onnx cannot convert, in words; None if that is not known."""
+    """Return in words the member that skl2onnx cannot convert; None if it is not known."""
     for name, member in getattr(estimator, "named_estimators_", {}).items():
         if isinstance(member, str) or type(member).__module__.startswith("covey."):
             continue
@@ -181,9 +180,9 @@ def _check_columns(estimator: Any) -> None:
 
 
 def _check_exportable(estimator: Any, who: str, dtype: str, coded: bool = False) -> None:
-    """Refuse, by name, what has no graph; ``who`` begins the sentence.
+    """Refuse, by name, a model that has no graph; ``who`` begins the sentence.
 
-    ``coded`` says that it is given codes in the place of categories.
+    ``coded`` says that it gets codes in place of categories.
     """
     kind = type(estimator)
     if kind in CONVERTERS:
@@ -235,7 +234,7 @@ def _check_exportable(estimator: Any, who: str, dtype: str, coded: bool = False)
 
 
 def _check_parts(estimator: Any, who: str, dtype: str) -> None:
-    """Return the same of models beside or on top of members, and of learners of bits."""
+    """Refuse models beside or on top of members, and learners of bits, that have no graph."""
     whose = who[0].lower() + who[1:]
     final = getattr(getattr(estimator, "fuser_", None), "final_estimator_", None)
     if final is not None:

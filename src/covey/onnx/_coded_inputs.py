@@ -1,4 +1,4 @@
-"""Gaps and categories as nodes of a graph, in front of what a flock computes."""
+"""Gaps and categories as nodes of a graph, in front of the nodes of a flock."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from covey.tables._preparation import Preparation
 if TYPE_CHECKING:
     from covey.onnx._graph import Graph
 
-# Whether the graph that is made gets codes in the place of categories.
+# Whether the graph in the making gets codes in place of categories.
 _CODED: ContextVar[bool] = ContextVar("coded", default=False)
-# What a string is encoded as that stands for a gap, until it is NaN.
+# The code of a string that stands for a gap, until it is NaN.
 _GAP = -2.0
 
 
 def preparation_of(model: Any) -> Preparation | None:
-    """Return what becomes of gaps and categories in a flock or one of its members."""
+    """Return the preparation of gaps and categories of a flock or one of its members."""
     found = getattr(model, "preparation_", getattr(model, "preparation", None))
     return found if isinstance(found, Preparation) else None
 
 
 @contextmanager
 def coded_rows(are_coded: bool) -> Iterator[None]:
-    """Within this, rows of graphs have codes in the place of categories, or not."""
+    """Let rows of graphs have codes in place of categories, or not, within this context."""
     token = _CODED.set(are_coded)
     try:
         yield
@@ -41,7 +41,7 @@ def coded_rows(are_coded: bool) -> Iterator[None]:
 
 
 def prepared(graph: Graph, preparation: Preparation) -> str:
-    """What `Preparation.transform` does: the columns of rows with NaN for gaps, and codes."""
+    """Return the columns of rows with NaN for gaps, and codes, as `Preparation.transform` does."""
     if preparation.words and not _CODED.get():
         raise RuntimeError("a flock that was fitted to categories is exported by covey.to_onnx")
     if len(preparation.feature_of) > preparation.n_features:
@@ -60,7 +60,7 @@ def prepared(graph: Graph, preparation: Preparation) -> str:
             places = np.searchsorted(preparation.numbers, preparation.marked)
             made.append(graph.cast(graph.node("Gather", gaps, places, axis=1)))
     for column, table in preparation.tables.items():
-        # The last but one row of a table is that of gaps, the last of what nobody has seen.
+        # The last but one row of a table is that of gaps, the last that of unknown categories.
         of = [int(preparation.feature_of[column])]
         codes = graph.node("Reshape", graph.node("Gather", graph.rows, of, axis=1), [-1])
         unseen = graph.node("Less", codes, np.zeros(1))
@@ -80,7 +80,7 @@ def _gaps_of(preparation: Preparation, feature: int) -> tuple[str, ...]:
 
 
 def column_names(model: Any, who: str) -> list[str]:
-    """The names of the inputs of a graph that takes a table's columns."""
+    """Return the names of the inputs of a graph that takes a table's columns."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise ValueError(
@@ -91,7 +91,7 @@ def column_names(model: Any, who: str) -> list[str]:
 
 
 def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -> onnx.ModelProto:
-    """The graph of a model that takes codes, behind one that takes a table's own columns."""
+    """Return the graph of a model of codes behind one that takes a table's own columns."""
     number = getattr(onnx.TensorProto, "FLOAT" if dtype == "float32" else "DOUBLE")
     nodes, inputs, constants, made = [], [], [], []
 
@@ -114,7 +114,7 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
     for position, name in enumerate(names):
         own = f"coded/{position}"
         encoder = encoders[position]
-        if encoder is None:  # nobody looks at it
+        if encoder is None:  # it is not used
             made.append("")
             continue
         kind = onnx.TensorProto.STRING if position in words else number
@@ -127,7 +127,7 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
             continue
         known = list(words[position])
         codes = [float(code) for code in range(len(known))]
-        # What is empty or declared is a gap, unless it is a category.
+        # An empty or declared value is a gap, unless it is a category.
         gaps = [gap for gap in ("", *encoder.gaps) if gap not in known]
         known, codes = [*known, *gaps], [*codes, *[_GAP] * len(gaps)]
         code = add(
@@ -157,7 +157,7 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
 
 
 def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.ModelProto:
-    """Two graphs as one: what the first has made is the X of the second.
+    """Join two graphs: the output of the first is the X of the second.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.Mo
     for part in (front, graph):
         del part.opset_import[:]
         part.opset_import.extend(onnx.helper.make_opsetid(*pair) for pair in opsets.items())
-    # Names inside the two graphs must differ; those of inputs and outputs stay as they are.
+    # Names inside the two graphs must differ; those of inputs and outputs are not changed.
     own = [output.name for output in graph.graph.output]
     graph = onnx.compose.add_prefix(graph, "flock/")
     _check_inputs(front, graph, own)
@@ -195,7 +195,7 @@ def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.Mo
 
 
 def _check_inputs(front: onnx.ModelProto, graph: onnx.ModelProto, outputs: list[str]) -> None:
-    """Refuse columns whose names are those of something else in the graph."""
+    """Refuse columns whose names are used for something else in the graph."""
     taken = set(outputs)
     for part in (front.graph, graph.graph):
         taken.update(name for node in part.node for name in node.output)

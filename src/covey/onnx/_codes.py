@@ -11,7 +11,7 @@ from covey.onnx._graph import Graph, thawed
 
 
 def of_code_book(graph: Graph, model: Any) -> str:
-    """Probabilities (n, C) of the classes, by the bits that the learners predict."""
+    """Return probabilities (n, C) of the classes, by the bits that the learners predict."""
     learnt = {
         number: _bit(graph, thawed(learner))
         for number, learner in enumerate(model.estimators_)
@@ -22,7 +22,7 @@ def of_code_book(graph: Graph, model: Any) -> str:
     unknown = graph.node("Add", graph.node("Sub", known, known), np.array([0.5]))
     bits = [learnt.get(number, unknown) for number in range(len(model.estimators_))]
     joined = bits[0] if len(bits) == 1 else graph.node("Concat", *bits, axis=1)
-    # Words are compared in double precision whatever learners compute in: ties are close.
+    # Words are compared in double precision whatever the learners' precision: ties are close.
     exact, book = graph.in_double(), model.code_book_
     p = exact.cast(joined)
     excess = _excess(exact, _decoded(exact, book, p, model.decoding))
@@ -30,14 +30,14 @@ def of_code_book(graph: Graph, model: Any) -> str:
 
 
 def _bit(graph: Graph, learner: Any) -> str:
-    """A learner's probability that its bit is 1, (n, 1)."""
+    """Return a learner's probability that its bit is 1, (n, 1)."""
     _, probabilities = graph.model(learner)
     one = int(np.flatnonzero(np.asarray(learner.classes_) == 1)[0])
     return graph.node("Slice", graph.cast(probabilities), [one], [one + 1], [1])
 
 
 def _decoded(graph: Graph, book: np.ndarray, p: str, decoding: str) -> str:
-    """Distances (n, C) of the words."""
+    """Return distances (n, C) of the words."""
     node, one = graph.node, np.array(1.0)
     if decoding == "log_loss":
         inside = node("Clip", p, np.array(1.0 - SUREST), np.array(SUREST))
@@ -66,7 +66,7 @@ def _excess(graph: Graph, distances: str) -> str:
 
 
 def _class_probabilities(graph: Graph, book: np.ndarray, p: str, excess: str) -> str:
-    """Probabilities (n, C); the scale is looked for in as many steps as in the core."""
+    """Return probabilities (n, C); the scale is searched in as many steps as in the core."""
     node = graph.node
     ones, minus = (graph.constant((book == side).astype(float)) for side in (1, -1))
     p = node("Clip", p, np.array(1.0 - SUREST), np.array(SUREST))
@@ -77,7 +77,7 @@ def _class_probabilities(graph: Graph, book: np.ndarray, p: str, excess: str) ->
         return node("Exp", node("Mul", nearness, scale))
 
     def sides(weights: str) -> tuple[str, str]:
-        """Return what classes sum to on either side of each bit."""
+        """Return the sums of classes on either side of each bit."""
         return node("MatMul", weights, ones), node("MatMul", weights, minus)
 
     def cross_entropy(scale: Any) -> str:
@@ -101,7 +101,7 @@ def _class_probabilities(graph: Graph, book: np.ndarray, p: str, excess: str) ->
     listed_losses = [cross_entropy(np.full((1, 1), scale)) for scale in SCALES]
     tried = node("Concat", *listed_losses, axis=1)
     nearest = node("ArgMin", tried, axis=1, keepdims=1)
-    # Of each scale of the list, the one below, the one above and itself.
+    # For each scale of the list, the one below, the one above and itself.
     around = [SCALES[[0, *range(len(SCALES) - 1)]], np.append(SCALES[1:], SCALES[-1]), SCALES]
     low, high, listed = (node("Gather", scales, nearest) for scales in around)
     for _ in range(HALVINGS):

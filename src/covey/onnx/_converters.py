@@ -57,14 +57,14 @@ def register() -> None:
 
 
 def _set_value_shape(operator: Any) -> None:
-    """The output of a regressor is (n, 1)."""
+    """Set the shape of a regressor's output to (n, 1)."""
     rows = operator.inputs[0]
     operator.outputs[0].type = guess_tensor_type(rows.type)
     operator.outputs[0].type.shape = [rows.get_first_dimension(), 1]
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """A model as nodes; its outputs are values, or the most probable class and probabilities."""
+    """Convert a model to nodes; outputs are values, or labels and probabilities."""
     model, graph = operator.raw_operator, Graph(scope, operator, container)
     fused = CONVERTERS[type(model)](graph, model)
     if hasattr(model, "y_range_"):
@@ -81,7 +81,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _scores(graph: Graph, model: Any, fused: str) -> str:
-    """Scores that are highest for the class that is predicted; see `covey._decisions`."""
+    """Return scores that are highest for the predicted class; see `covey._decisions`."""
     decision = getattr(model, "decision_", None)
     if decision is None:
         return fused
@@ -128,7 +128,7 @@ def _of_flock(graph: Graph, flock: Any) -> str:
 
 
 def _columns_for(graph: Graph, fused: Any, member: Any) -> tuple[str, int] | None:
-    """What a member sees: of a flock the columns that it makes, but for its linear members."""
+    """Return the input of a member: a flock's own columns, except for its linear members."""
     sees_columns = preparation_of(fused) is not None and preparation_of(member) is None
     return (graph.rows, graph.n_features) if sees_columns else None
 
@@ -164,7 +164,7 @@ _REGRESSORS = (
     GeneralStackingRegressor,
     LinearRegressionMember,
 )
-# The node that holds what each kind of model predicts.
+# The node that holds the prediction of each kind of model.
 CONVERTERS = {
     FlockClassifier: _of_flock,
     FlockRegressor: _of_flock,
@@ -187,7 +187,7 @@ _BOOSTING = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 
 
 def register_boosting() -> None:
-    """Let skl2onnx convert boosting whatever onnx is installed."""
+    """Let skl2onnx convert boosting with any version of onnx."""
     for model in _BOOSTING:
         alias = skl2onnx.get_model_alias(model)
         known = get_converter(alias)
@@ -208,7 +208,7 @@ def _mended(converter: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, A
 
 
 class _MendedContainer:
-    """The container of a graph, to which the nodes of a model are added as they must be."""
+    """The container of a graph, with corrections of the nodes that a model adds."""
 
     def __init__(self, container: Any, operator: Any) -> None:
         self._container, self._model = container, operator.raw_operator
@@ -218,7 +218,7 @@ class _MendedContainer:
         return getattr(self._container, name)
 
     def add_node(self, *args: Any, **attributes: Any) -> Any:
-        # onnx takes a boolean for no number, since some version.
+        # Since some version, onnx does not accept a boolean as a number.
         plain = {name: _as_numbers(value) for name, value in attributes.items()}
         if self._double and "nodes_values" in plain:
             plain["nodes_values"] = _rounded_up(plain["nodes_values"], self._model)
@@ -232,7 +232,7 @@ def _as_numbers(value: Any) -> Any:
 
 
 def _rounded_up(values: Any, model: Any) -> np.ndarray:
-    """Thresholds in single precision, none below the true one.
+    """Return thresholds in single precision, none below the true one.
 
     A threshold is often the value of some training rows, which go left, as all up to it do. Those
     rows, in double precision, would be above a threshold that is rounded down.

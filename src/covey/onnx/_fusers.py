@@ -17,11 +17,11 @@ _VETO = float(np.log(np.finfo(np.float64).tiny))
 
 
 class Outputs:
-    """What the members predict, (n, K, C), and what is computed from it.
+    """The members' predictions, (n, K, C), and the nodes that are computed from them.
 
     ``values`` is the node of probabilities or, with C = 1, of values; ``shape`` is (K, C). Known
-    logarithms are a node too; ``seen`` (K, C) are the classes that each
-    member was trained on, and ``classes`` their labels.
+    logarithms are a node, too; ``seen`` (K, C) are the classes that each member was trained on,
+    and ``classes`` their labels.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Outputs:
         self.seen = np.ones(shape, dtype=bool) if seen is None else seen
 
     def logs(self) -> str:
-        """Logarithms of the probabilities."""
+        """Return logarithms of the probabilities."""
         if self._logs is None:
             graph = self.graph
             tiny = np.full(1, np.finfo(graph.dtype).tiny, dtype=np.float64)
@@ -51,12 +51,12 @@ class Outputs:
         return self._logs
 
     def votes(self) -> str:
-        """Each member's decision as ones and zeros (n, K, C)."""
+        """Return each member's decision as ones and zeros (n, K, C)."""
         labels = self.graph.node("ArgMax", self.values, axis=2, keepdims=1)
         return self.graph.cast(self.graph.node("Equal", labels, np.arange(self.n_classes)))
 
     def weighted(self, values: str, weights: str | np.ndarray) -> str:
-        """``sum_k w_k values_k`` as (n, C), for weights (K,) or a node of them (n, K)."""
+        """Return ``sum_k w_k values_k`` as (n, C), for weights (K,) or a node of them (n, K)."""
         graph = self.graph
         if isinstance(weights, str):
             weights = graph.node("Unsqueeze", weights, [2])
@@ -65,19 +65,19 @@ class Outputs:
         return graph.total(graph.node("Mul", values, weights), 1)
 
     def of_those_that_know(self, mass: str, weights: np.ndarray) -> str:
-        """Sums (n, C) over members of weights (K,), divided by those that know each class."""
+        """Return sums (n, C) over members by weights (K,), divided by those that know a class."""
         if self.seen.all():
             return mass
         known = weights @ self.seen
         return self.graph.node("Mul", mass, 1.0 / np.where(known > 0, known, 1.0)[None])
 
     def normalized(self, mass: str, fallback: str | None = None) -> str:
-        """Rows divided by their sum; rows without any are ``fallback``, or even."""
+        """Return rows divided by their sum; rows without any are ``fallback``, or even."""
         even = np.full((1, self.n_classes), 1.0 / self.n_classes)
         return self.graph.normalized(mass, even if fallback is None else fallback)
 
     def pooled(self, gates: str, pool: str) -> str:
-        """Members weighted by gates (n, K): values, probabilities or their logarithms."""
+        """Return members weighted by gates (n, K): values, probabilities or their logarithms."""
         if self.kind == "value":
             return self.weighted(self.values, gates)
         if pool == "log":
@@ -85,7 +85,7 @@ class Outputs:
         return self.weighted(self.graph.node("Softmax", self.logs(), axis=2), gates)
 
     def group(self, start: int, end: int) -> Outputs:
-        """Some of the members."""
+        """Return some of the members."""
         graph, shape = self.graph, (end - start, self.n_classes)
         values = graph.node("Slice", self.values, [start], [end], [1])
         logs = None
@@ -112,7 +112,7 @@ def check_fuser(fuser: Fuser, who: str, values: bool = False) -> None:
 
 
 def fused_by(outputs: Outputs, fuser: Fuser) -> str:
-    """Probabilities (n, C) or values (n, 1); each line is that of the fuser's own ``_fuse``."""
+    """Return probabilities (n, C) or values (n, 1), line by line as the fuser's own ``_fuse``."""
     check_fuser(fuser, "The model", outputs.kind == "value")
     return _RULES[type(fuser)](outputs, fuser)
 
@@ -132,7 +132,7 @@ def _by_groups(outputs: Outputs, fuser: Any) -> str:
 
 
 def _by_gate(outputs: Outputs, fuser: Any) -> str:
-    """A gate sees standardized features, and their squares less one if it is quadratic."""
+    """Return members weighted by a gate of standardized features, or also of their squares."""
     graph, sees = outputs.graph, fuser._sees
     # A constant column has an infinite scale: it becomes zero.
     rise = 1.0 / sees.scale
@@ -191,7 +191,7 @@ def _by_median(outputs: Outputs, fuser: Any) -> str:
 
 
 def _middle(graph: Graph, values: str, n_members: int) -> str:
-    """The median over members (axis 1) of values (n, K, C), as (n, C)."""
+    """Return the median over members (axis 1) of values (n, K, C), as (n, C)."""
     if not n_members:  # a class that no member has seen
         return graph.total(values, 1)
     ordered, _ = graph.nodes("TopK", values, [n_members], outputs=2, axis=1)
@@ -210,8 +210,8 @@ def _by_majority(outputs: Outputs, fuser: Any) -> str:
 # -- models on top of members' predictions --------------------------------------------------------
 
 
-# How what members predict can be encoded in a graph. Ranks and scores have no form: single
-# precision takes small probabilities for equal, and models' graphs give no scores.
+# The encodings of members' predictions that a graph can compute. Ranks and scores have no form: in
+# single precision small probabilities become equal, and models' graphs give no scores.
 _ENCODINGS = ("probabilities", "logits", "one_hot", "values")
 
 
@@ -227,7 +227,7 @@ def check_encodings(outputs: Sequence[str], who: str, values: bool) -> None:
 
 
 def of_stack(graph: Graph, stack: Any) -> str:
-    """All layers, one after another, and the model on top."""
+    """Return the prediction of all layers, one after another, and the model on top."""
     beside = _beside(graph, stack)
     columns: tuple[str, int] | None = None
     for members, outputs in zip(stack.layers_, stack.outputs_, strict=True):
@@ -242,7 +242,7 @@ def of_stack(graph: Graph, stack: Any) -> str:
 
 
 def stacked(outputs: Any, fuser: Any) -> str:
-    """A model on top of predictions (n, K, C), as `covey.fusers.Stacking` has it."""
+    """Return the prediction of a model on top of (n, K, C), as `covey.fusers.Stacking` does."""
     graph, classes = outputs.graph, outputs.classes
     width = outputs.n_classes
     parts = []
@@ -259,7 +259,7 @@ def stacked(outputs: Any, fuser: Any) -> str:
 
 
 def _beside(graph: Graph, stack: Any) -> list[tuple[str, int]]:
-    """The columns beside the members' outputs: chosen ones, and those that a model makes."""
+    """Return the columns beside the members' outputs: chosen ones, and those of a transformer."""
     beside = []
     if stack._columns is not None:
         chosen = np.asarray(stack._columns)
@@ -273,7 +273,7 @@ def _beside(graph: Graph, stack: Any) -> list[tuple[str, int]]:
 def _encoded(
     graph: Graph, stack: Any, member: Any, output: str, columns: tuple[str, int] | None
 ) -> tuple[str, int]:
-    """Return what the next layer sees of a member."""
+    """Return the columns of a member for the next layer."""
     if not is_classifier(stack):
         return graph.node("Reshape", graph.cast(graph.model(member, columns)[-1]), [-1, 1]), 1
     classes = stack.classes_
@@ -284,7 +284,7 @@ def _encoded(
 def _columns_of(
     graph: Graph, values: str, width: int, output: str, clip: float
 ) -> tuple[str, int]:
-    """Predictions (n, C) as columns; of two classes the second alone."""
+    """Return predictions (n, C) as columns; for two classes only the second."""
     if output == "logits":
         exact = graph.in_double()
         inside = exact.node("Clip", exact.cast(values), np.array(clip), np.array(1.0 - clip))
@@ -305,7 +305,7 @@ def _joined(graph: Graph, parts: list[tuple[str, int]]) -> tuple[str, int]:
 def _decided(
     graph: Graph, final: Any, classes: np.ndarray | None, columns: tuple[str, int]
 ) -> str:
-    """Return what the model on top predicts: probabilities (n, C), or values (n, 1)."""
+    """Return the prediction of the model on top: probabilities (n, C), or values (n, 1)."""
     final = thawed(final)
     if classes is None:
         return graph.node("Reshape", graph.cast(graph.model(final, columns)[-1]), [-1, 1])

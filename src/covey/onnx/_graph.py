@@ -1,6 +1,6 @@
 """The nodes of an ONNX graph, and the columns that members see as nodes.
 
-What is computed in single precision is first centered and scaled, as it was for training, and the
+Computations in single precision are first centered and scaled, as for training, and the
 coefficients are those of scaled columns: a year such as 2024 keeps its digits.
 """
 
@@ -24,16 +24,16 @@ from covey._core.basis import Basis
 from covey._core.limits import LARGEST
 from covey.onnx._coded_inputs import preparation_of, prepared
 
-# Since this version a softmax is along one axis, and sums take their axes as an input.
+# From this version, a softmax is along one axis, and sums take their axes as an input.
 _OLDEST_OPSET = 13
-# Since this one the least and the greatest do, too.
+# From this one, the least and the greatest do, too.
 _AXES_AS_INPUT = 18
-# Products are no larger than this, or they would have no difference.
+# Products are clipped to this, since larger ones would have no difference.
 _LARGEST = {np.dtype(np.float32): 1e30, np.dtype(np.float64): LARGEST}
 
 
 def labels_of(classes: Any, who: str = "The model") -> np.ndarray:
-    """Classes as ONNX can hold them: whole numbers or text."""
+    """Return classes in a form that ONNX can hold: whole numbers or text."""
     listed = np.asarray(classes).tolist()
     if all(isinstance(label, str) for label in listed):
         return np.array(listed, dtype=object)
@@ -49,12 +49,12 @@ def labels_of(classes: Any, who: str = "The model") -> np.ndarray:
 
 
 def thawed(member: Any) -> Any:
-    """A member, taken out of scikit-learn's FrozenEstimator."""
+    """Return a member, taken out of scikit-learn's FrozenEstimator."""
     return member.estimator if isinstance(member, FrozenEstimator) else member
 
 
 class Graph:
-    """Adds nodes to the graph of one model; a node is known by the name of its output."""
+    """A builder of the graph of one model; a node is known by the name of its output."""
 
     def __init__(self, scope: Any, operator: Any, container: Any) -> None:
         if container.target_opset < _OLDEST_OPSET:
@@ -77,7 +77,7 @@ class Graph:
             self.rows, self.n_features = prepared(self, preparation), preparation.n_columns
 
     def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
-        """A node with one output; inputs are constants (arrays, lists) and names of nodes."""
+        """Add a node with one output; inputs are constants (arrays, lists) and names of nodes."""
         outputs = 1 if output is None else [output]
         return self.nodes(kind, *inputs, outputs=outputs, **attributes)[0]
 
@@ -89,7 +89,7 @@ class Graph:
         domain: str = "",
         **attributes: Any,
     ) -> list[str]:
-        """Return the same with several outputs, by number or by name."""
+        """Add a node with several outputs, by number or by name."""
         names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         if isinstance(outputs, int):
             outputs = [self.scope.get_unique_variable_name(kind.lower()) for _ in range(outputs)]
@@ -98,7 +98,7 @@ class Graph:
         return outputs
 
     def constant(self, values: Any) -> str:
-        """An array as a part of the graph."""
+        """Return an array as a part of the graph."""
         values = np.asarray(values)
         if values.dtype.kind == "f":
             proto, listed = self._proto, values.astype(self.dtype).ravel().tolist()
@@ -111,13 +111,13 @@ class Graph:
         return name
 
     def columns(self, basis: Basis) -> GraphColumns:
-        """The columns of a basis; made once for each."""
+        """Return the columns of a basis; made once for each."""
         if id(basis) not in self._columns:
             self._columns[id(basis)] = GraphColumns(self, basis, self.mean, self.scale)
         return self._columns[id(basis)]
 
     def centered(self, values: str, mean: np.ndarray, rise: np.ndarray) -> str:
-        """``(values - mean) * rise``, with all digits of the mean."""
+        """Return ``(values - mean) * rise``, with all digits of the mean."""
         whole = np.asarray(mean, dtype=self.dtype).astype(np.float64)
         values = self.node("Sub", values, whole)
         if np.any(mean != whole):
@@ -133,7 +133,7 @@ class Graph:
         return self.node("Cast", value, to=onnx.TensorProto.INT64)
 
     def in_double(self) -> Self:
-        """Return the same graph, whose further constants and casts are in double precision."""
+        """Return this graph with further constants and casts in double precision."""
         exact = copy(self)
         exact.dtype, exact._proto = np.dtype(np.float64), onnx.TensorProto.DOUBLE
         return exact
@@ -141,7 +141,7 @@ class Graph:
     # -- other models ----------------------------------------------------------------------
 
     def model(self, model: Any, columns: tuple[str, int] | None = None) -> tuple[str, ...]:
-        """The outputs of another model's own graph: label and probabilities, or numbers.
+        """Return the outputs of another model's own graph: label and probabilities, or numbers.
 
         It reads the rows, or columns that are made of them: a node, and how many they are.
         """
@@ -170,7 +170,7 @@ class Graph:
         *,
         one_hot: bool = False,
     ) -> str:
-        """Return what a classifier gives each of these classes, (n, C): probabilities, or ones."""
+        """Return a classifier's probabilities, or ones, for each of these classes, (n, C)."""
         label, probabilities = self.model(model, columns)
         known = getattr(model, "classes_", classes)
         if not one_hot:
@@ -179,7 +179,7 @@ class Graph:
         return self.cast(self.node("Equal", codes, np.arange(len(classes))))
 
     def aligned(self, probabilities: str, known: np.ndarray, classes: np.ndarray) -> str:
-        """Probabilities of known classes as those of all classes; others have none."""
+        """Return probabilities of known classes as those of all classes; others have 0."""
         if np.array_equal(known, classes):
             return probabilities
         places = np.zeros((len(known), len(classes)))
@@ -187,7 +187,7 @@ class Graph:
         return self.node("MatMul", probabilities, places)
 
     def positions(self, label: str, known: np.ndarray, positions: np.ndarray) -> str:
-        """Labels as positions in the ensemble's classes, (n, 1)."""
+        """Return labels as positions in the ensemble's classes, (n, 1)."""
         names = {"keys_strings" if known.dtype == object else "keys_int64s": known.tolist()}
         codes = self.node(
             "LabelEncoder",
@@ -203,17 +203,17 @@ class Graph:
     # -- numbers ---------------------------------------------------------------------------
 
     def total(self, values: str, axis: int, keep: bool = False) -> str:
-        """Sums along an axis."""
+        """Return sums along an axis."""
         return self.node("ReduceSum", values, [axis], keepdims=int(keep))
 
     def extreme(self, kind: str, values: str) -> str:
-        """The least or greatest (ReduceMin, ReduceMax) of each row, (n, 1)."""
+        """Return the least or greatest (ReduceMin, ReduceMax) of each row, (n, 1)."""
         if self.container.target_opset >= _AXES_AS_INPUT:
             return self.node(kind, values, [1], keepdims=1)
         return self.node(kind, values, axes=[1], keepdims=1)
 
     def normalized(self, mass: str, fallback: str | np.ndarray) -> str:
-        """Rows divided by their sum; rows without any are those of ``fallback``."""
+        """Return rows divided by their sum; rows without any are those of ``fallback``."""
         total = self.total(mass, 1, keep=True)
         some = self.node("Greater", total, np.zeros(1))
         divisor = self.node("Where", some, total, np.ones(1))
@@ -221,10 +221,10 @@ class Graph:
 
 
 class GraphColumns:
-    """What members see of the rows, in units that single precision is good at.
+    """The columns that members see of the rows, in units that suit single precision.
 
-    A column is ``factor`` times what is in the graph plus ``shift``, with both as the graph has
-    them, rounded.
+    A column is ``factor`` times the value in the graph plus ``shift``, with both rounded to the
+    precision of the graph.
     """
 
     def __init__(
@@ -281,7 +281,7 @@ class GraphColumns:
         return self._graph.node("Min", self._graph.node("Max", rows, ends[0]), ends[1])
 
     def linear(self, coef: np.ndarray, intercept: np.ndarray) -> str:
-        """Linear functions of the columns, for coefficients (J, P) and intercepts (J,)."""
+        """Return linear functions of the columns, by coefficients (J, P) and intercepts (J,)."""
         coef = coef[:, self._order]
         return self._graph.node(
             "Gemm", self._name, (coef * self._factor).T, intercept + coef @ self._shift

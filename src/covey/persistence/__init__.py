@@ -2,13 +2,13 @@
 
 A model file is data by construction: a zip archive of one JSON document and plain arrays. It names
 no function, no module and no class but those of a fixed list (`covey.persistence._registry`), each
-of which has a reader of its own that makes the object from numbers and strings, once their shapes,
-types, ranges and sizes are checked. So a file that was tampered with is refused in one sentence,
-or is a model that predicts something else. It does not write files, start processes, read foreign
-memory or keep the reader busy.
+of which has a reader of its own that makes the object from numbers and strings, after checks of
+their shapes, types, ranges and sizes. So a manipulated file is refused in one sentence, or is a
+model with other predictions. It does not write files, start processes, read foreign memory or keep
+the reader busy.
 
-Models of other people's classes are saved with ``trusted=True``, in the format of skops, and
-loaded with ``trusted=[...]``: such a file can run code.
+Models of foreign classes are saved with ``trusted=True``, in the format of skops, and loaded with
+``trusted=[...]``: such a file can run code.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from covey.persistence._writer import Writer
 
 __all__ = ["ModelFileError", "load", "save", "trusted_types"]
 
-# The format of the files that `save` writes, and the only one that `load` reads: whoever adds or
-# removes a stored field raises it, once for each version.
+# The format of the files that `save` writes, and the only one that `load` reads: a change that
+# adds or removes a stored field raises it, once for each version.
 FORMAT = 2
 
 
@@ -57,30 +57,30 @@ def save(
     """Save a model to a file that `covey.load` reads without running anything.
 
     The file appears completely or not at all: it is written under another name in the same folder,
-    and renamed when it is complete. One that is there is replaced and keeps its permissions; a
-    link is followed. What has been written can be read again, which is seen to before.
+    and renamed when it is complete. An existing file is replaced and keeps its permissions; a link
+    is followed. Before that, it is checked that the written file can be read.
 
     Parameters
     ----------
     estimator : estimator
         A flock, a `covey.tables` model, a fusion or a stack of these and of some of scikit-learn's
-        estimators, ``MultiOutput`` models of these, or a fuser. Its parameters are saved too
-        but for those of the machine (``checkpoint``, ``device``, ``n_jobs``) and those that are no
-        plain values, such as a generator of random numbers or lists of rows (``cv``): what is
-        loaded has their defaults. What was predicted of the training rows (``out_of_fold_``) is
-        left out; how far off that was (``calibration_``) is not, in an order that tells nothing of
+        estimators, ``MultiOutput`` models of these, or a fuser. Its parameters are saved, too,
+        except for those of the machine (``checkpoint``, ``device``, ``n_jobs``) and those that are
+        not plain values, such as a generator of random numbers or lists of rows (``cv``): the
+        loaded model has their defaults. Predictions of the training rows (``out_of_fold_``) are
+        left out; their errors (``calibration_``) are saved, in an order that reveals nothing about
         the rows.
     path : str or path
-        The file; by custom its name ends in ``.covey``.
+        The file; its name usually ends in ``.covey``.
     trusted : bool, default=False
         Whether to save a model of any other class too, in the format of skops (which must be
         installed). `covey.load` reads such a file only with ``trusted=[...]``, since it can run
         code.
     rows : bool, default=True
-        Whether to save up to 100 rows of the training, with which explanations compare a row.
-        Without them it is compared with the typical row, which has the typical value of each
-        column. Models that predict by rows (neighbors, kernel machines, dynamic selection) are
-        then refused.
+        Whether to save up to 100 training rows, with which explanations compare a row. Without
+        them it is compared with the typical row, which has the typical value of each column.
+        Models that predict by rows (neighbors, kernel machines, dynamic selection) are then
+        refused.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def save(
         raise ModelFileError(f"{path} is a folder, a pipe or a device; name an ordinary file.")
     try:
         data = _dumps(estimator, rows)
-        # What does not come back is better known now.
+        # If it cannot be loaded again, that is better known now.
         _read(io.BytesIO(data), len(data), max_size=len(data) << 20)
     except NotCoveredError as error:
         if not trusted:
@@ -149,8 +149,8 @@ def load(
 ) -> Any:
     """Load a model that `covey.save` has written. Nothing in the file is run.
 
-    A file that is damaged or was tampered with is refused by the name of the part that is wrong,
-    and one in the format of another version of covey by that version.
+    A file that is damaged or was manipulated is refused by the name of the wrong part, and one in
+    the format of another version of covey by that version.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _read(
         except ModelFileError:
             raise
         except Exception as error:
-            # What none of the checks has foreseen.
+            # Errors that none of the checks has foreseen.
             damaged("its model", f"cannot be made: {first_line(error)}")
         return model
 

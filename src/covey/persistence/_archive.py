@@ -1,9 +1,9 @@
 """Archives of one JSON document and plain arrays, which are read within limits.
 
 A model file is a zip archive. Its entry ``model.json`` is a JSON document; ``0.npy``, ``1.npy``,
-... are arrays of numbers as NumPy writes them, which the document refers to by their number.
-There is nothing else in it. How much is in the archive, how long and how deep the document is and
-how large each array is are all checked before any of it is unpacked, and once more while it is.
+... are arrays of numbers as NumPy writes them, which the document refers to by their number. There
+is nothing else in it. The size of the archive, the length and depth of the document and the size
+of each array are checked before any of it is unpacked, and again while it is.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from covey.persistence._refusals import ModelFileError, damaged, out_of_range
 
 DOCUMENT = "model.json"
 
-# What a file may unpack to: a bomb shrinks a thousandfold. So does a mask of a million features,
-# but no large model does as a whole.
+# The most that a file may unpack to: a bomb shrinks a thousandfold. So does a mask of a million
+# features, but no large model does as a whole.
 _LARGEST_SIZE = 4 << 30
 _LARGE = 256 << 20
 _LARGEST_RATIO = 200
 _MOST_ENTRIES = 20_000
-# Of the document; its objects take far more memory than its text.
+# The limits of the document; its objects take far more memory than its text.
 _LARGEST_DOCUMENT = 32 << 20
 _MOST_PARTS = 1 << 20
 _MOST_ESCAPES = 4 << 20
 _DEEPEST = 64
 
-# What is packed: entries of more bytes than this, if pieces of them shrink to this share.
+# Entries of more bytes than this are packed if pieces of them shrink to this share.
 _SMALL = 500
 _PIECE = 512
 _PIECES = 8
@@ -68,7 +68,7 @@ _AT_ONCE = 1 << 16
 _END = struct.Struct("<4s4H2LH")
 _LARGE_ARCHIVE = b"PK\x06\x07"
 _LARGE_ARCHIVE_SIZE = 20
-# A string that does not end reaches to the end, so that each character is looked at once.
+# An unterminated string reaches to the end, so that each character is read once.
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 
 
@@ -76,9 +76,9 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 
 
 def write_archive(document: Any, arrays: Sequence[np.ndarray]) -> memoryview:
-    """The bytes of an archive."""
+    """Return the bytes of an archive."""
     try:
-        # Escaped, so that text without a valid encoding is kept too.
+        # Escaped, so that text without a valid encoding is kept, too.
         text = json.dumps(document, allow_nan=False).encode()
     except ValueError:
         out_of_range("one of its numbers", "is NaN or infinite.")
@@ -91,7 +91,7 @@ def write_archive(document: Any, arrays: Sequence[np.ndarray]) -> memoryview:
 
 
 def _array_bytes(values: np.ndarray) -> bytes:
-    """An array as NumPy writes it, in a quarter of the time."""
+    """Return an array as NumPy writes it, in a quarter of the time."""
     header = (
         f"{{'descr': {values.dtype.str!r}, 'fortran_order': False, 'shape': {values.shape}, }}"
     )
@@ -111,7 +111,7 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 
 def _shrinks(data: bytes) -> bool:
-    """Whether packing is worth its time, by a few pieces: most numbers hardly get smaller."""
+    """Return whether packing is worthwhile, judged by pieces: most numbers hardly shrink."""
     if len(data) < _SMALL:
         return False
     step = max(_PIECE, len(data) // _PIECES)
@@ -120,7 +120,7 @@ def _shrinks(data: bytes) -> bool:
 
 
 def stored_as(kind: str) -> np.dtype:
-    """The type that arrays of a kind have in a file."""
+    """Return the type that arrays of a kind have in a file."""
     return np.dtype(_KINDS[kind])
 
 
@@ -129,7 +129,7 @@ def stored_as(kind: str) -> np.dtype:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """An ordinary file, open for reading; a pipe would let the reader wait for ever."""
+    """Open an ordinary file for reading; a pipe would make the reader wait forever."""
     if path.is_dir():
         raise ModelFileError("it is a folder; name a file.")
     # A pipe is opened without waiting, to see what it is.
@@ -142,7 +142,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def archive_of(file: BinaryIO, size: int, max_size: int | None) -> Iterator[zipfile.ZipFile]:
-    """The archive in a file of some size, once its entries and what they unpack to are checked."""
+    """Yield the archive in a file of some size, after checks of its entries and their sizes."""
     _check_size(size, None, max_size)
     _check_end(file, size)
     try:
@@ -183,7 +183,7 @@ def _check_size(total: int, packed: int | None, max_size: int | None) -> None:
 
 
 def _check_end(file: BinaryIO, size: int) -> None:
-    """Refuse what says that it has more entries than a model file, before they are listed."""
+    """Refuse an archive that declares more entries than a model file, before they are listed."""
     if size < _END.size:
         _no_model_file()
     behind = min(size, _END.size + _LARGE_ARCHIVE_SIZE)
@@ -202,11 +202,11 @@ class Contents:
     def __init__(self, archive: zipfile.ZipFile, max_size: int | None) -> None:
         self._archive = archive
         self._entries = {entry.filename: entry for entry in archive.infolist()}
-        # Headers may lie about sizes, so what is really unpacked is counted too.
+        # Headers may lie about sizes, so unpacked bytes are counted, too.
         self._left = _LARGEST_SIZE if max_size is None else max_size
 
     def document(self) -> Any:
-        """The JSON document, within its limits; no name stands twice in an object."""
+        """Return the JSON document, within its limits; no name occurs twice in an object."""
         entry = self._take(DOCUMENT)
         if entry.file_size > _LARGEST_DOCUMENT:
             damaged(DOCUMENT, "is longer than that of any model.")
@@ -229,7 +229,7 @@ class Contents:
             damaged(DOCUMENT, "is no JSON document.")
 
     def array(self, number: int, kind: str, shape: Sequence[int | None], where: str) -> np.ndarray:
-        """An array of a kind and shape, in which None is any length."""
+        """Return an array of a kind and shape, in which None is any length."""
         entry = self._take(f"{number}.npy")
         with self._reading(entry) as stream:
             begun = self._read(stream, min(entry.file_size, _AT_ONCE))
@@ -253,7 +253,7 @@ class Contents:
         return values
 
     def close(self) -> None:
-        """Refuse what nobody has read."""
+        """Refuse parts that nobody has read."""
         if self._entries:
             name = next(iter(self._entries))
             damaged(f"its entry {name[:40]!r}", "belongs to nothing.")
@@ -281,7 +281,7 @@ class Contents:
             damaged(f"its entry {entry.filename!r}", "cannot be unpacked.")
 
     def _read(self, stream: Any, size: int, begun: bytes | bytearray = b"") -> bytearray:
-        """So many bytes after those that have begun; writable, since some are changed in place."""
+        """Return ``size`` bytes with those begun; writable, since some are changed in place."""
         if size > self._left:
             damaged("it", "unpacks to more bytes than it says.")
         self._left -= size
@@ -297,12 +297,12 @@ class Contents:
 
 
 def _header(begun: bytearray, where: str) -> tuple[np.dtype, tuple[int, ...], int]:
-    """The type and shape of an array, and where its numbers start, from its first bytes."""
+    """Return the type and shape of an array, and where its numbers start, from its first bytes."""
     begin = len(_MAGIC) + 2
     if len(begun) < begin:
         damaged(where, "is no array.")
     end = begin + int.from_bytes(begun[begin - 2 : begin], "little")
-    # Numbers are in place for compiled code where they start at a multiple of 64.
+    # Numbers are in place for compiled code if they start at a multiple of 64.
     if not begun.startswith(_MAGIC) or end > min(begin + _LONGEST_HEADER, len(begun)) or end % 64:
         damaged(where, "is no array as covey.save writes them.")
     found = _type_and_shape(bytes(begun[begin:end]))

@@ -1,4 +1,4 @@
-"""How one class is written and read."""
+"""The way to write and read one class."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Format:
 
 
 def declared_format(cls: type, said_by: type | None = None) -> Format:
-    """The format of a class whose fields are declared: of an estimator beside its parameters.
+    """Return the format of a class with declared fields: of an estimator beside its parameters.
 
-    A class of others is spoken for by another class. One that needs arguments is made of its
-    fields.
+    Another class declares the fields of a foreign class. A class that needs arguments is made from
+    its fields.
     """
     by = cls if said_by is None else said_by
     arguments = inspect.signature(cls).parameters.values()
@@ -57,12 +57,12 @@ def estimator_format(
     lists: Collection[str] = (),
     why_not: Callable[[Any], str | None] = lambda model: None,
 ) -> Format:
-    """The format of an estimator: its parameters, and what ``fit`` has learnt.
+    """Return the format of an estimator: its parameters, and the results of ``fit``.
 
-    ``fitted`` says whether one is fitted, or names the attribute that it then has. ``write`` gives
-    what it has learnt as an object of the document, and ``read`` checks that and sets it.
+    ``fitted`` says whether one is fitted, or names the attribute that it then has. ``write``
+    returns the results of its fit as an object of the document, and ``read`` checks and sets them.
     ``models`` are the parameters that may be models of a class, ``lists`` those that may be lists
-    of members, and ``why_not`` says of an estimator why no file can hold it.
+    of members, and ``why_not`` says why no file can hold an estimator.
     """
     models = models or {}
 

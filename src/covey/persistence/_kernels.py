@@ -1,6 +1,6 @@
 """Support vector machines with a Gaussian kernel, and calibrated classifiers.
 
-As for trees, scikit-learn fits a stand-in, whose numbers are replaced: libsvm is given arrays
+As for trees, scikit-learn fits a stand-in, whose numbers are replaced: libsvm then gets arrays
 whose shapes belong together.
 """
 
@@ -80,7 +80,7 @@ def _replace_vectors(model: Any, intercept: np.ndarray, n_classes: int, node: No
     model.support_, model.support_vectors_ = support.astype(np.int32), vectors
     model._n_support = counts.astype(np.int32)
     model._dual_coef_, model._intercept_ = dual, intercept
-    # Of two classes scikit-learn shows what speaks for the second.
+    # For two classes scikit-learn shows the evidence for the second.
     flipped = cls is SVC and n_classes == 2
     model.dual_coef_ = -dual if flipped else dual
     model.intercept_ = -intercept if flipped else intercept

@@ -1,6 +1,6 @@
 """Models and transformers of scikit-learn that are a few numbers for each column and class.
 
-What scikit-learn's classes cannot say of their attributes, the classes here say for them.
+The classes here declare the attributes that scikit-learn's own classes cannot declare.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class _Targets:
     estimators_: Annotated[list[BaseEstimator], stored.ListOf(stored.Model())]
 
     def _restored(self: Any) -> None:
-        """Set what is known of the models, all of which are given the same rows."""
+        """Set the known facts about the models, all of which get the same rows."""
         targets = self.estimators_
         refuse("estimators", "are missing.", targets)
         accepts, first = (classifies if is_classifier(self) else regresses), targets[0]
         for target in targets:
-            # Only what is fitted has a number of features.
+            # Only a fitted estimator has a number of features.
             width = getattr(target, "n_features_in_", None)
             proper = accepts(target) and width is not None and width == first.n_features_in_
             proper = proper and (accepts is regresses or hasattr(target, "classes_"))
@@ -96,7 +96,7 @@ class _Scaler(OfTable):
     mean_: Annotated[np.ndarray | None, stored.Array("F")]
     var_: Annotated[np.ndarray | None, stored.Array("F", low=0)]
     scale_: Annotated[np.ndarray | None, stored.Array("F", low=1e-200)]
-    n_samples_seen_: Annotated[Any, stored.Plain()]  # one number, or one of each column
+    n_samples_seen_: Annotated[Any, stored.Plain()]  # one number, or one for each column
 
     def _restored(self: Any) -> None:
         for name, wanted in (("with_mean", self.mean_), ("with_std", self.scale_)):

@@ -1,8 +1,8 @@
-"""What is read of model files: each part by its name, checked, and nothing else.
+"""The reader of model files: each part by its name, checked, and nothing else.
 
-A small validator of our own rather than one of a library: most of what must hold is about arrays
-and their shapes, which depend on one another (so many members, classes and columns), and saving
-and loading need no extra package this way.
+A small validator of our own rather than one of a library: most conditions are about arrays and
+their shapes, which depend on one another (the numbers of members, classes and columns), and in
+this way saving and loading need no extra package.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LABEL_TYPES = {
 
 
 def _asks(field: tuple[str, Stored]) -> bool:
-    """Return whether a field asks the model for what it knows when all else of it is read."""
+    """Return whether a field asks the model for facts after all else of it is read."""
     kind: Any = field[1]
     while hasattr(kind, "kind"):
         kind = kind.kind
@@ -49,7 +49,7 @@ def _asks(field: tuple[str, Stored]) -> bool:
 
 @dataclass
 class Source:
-    """Where the nodes of a document find arrays, and how models of all kinds are read."""
+    """The arrays of a document, and the reader of models of all kinds."""
 
     contents: Contents
     read_model: Callable[[Node], Any]
@@ -102,7 +102,7 @@ class Node:
         return name in self._left
 
     def none(self, name: str) -> bool:
-        """Return whether a part is None; it is read then."""
+        """Return whether a part is None; it then counts as read."""
         if name in self._left and self._left[name] is None:
             del self._left[name]
             return True
@@ -111,20 +111,20 @@ class Node:
     # -- single values -------------------------------------------------------------------------
 
     def flag(self, name: str) -> bool:
-        """True or false."""
+        """Return true or false."""
         value = self._take(name)
         self.check(type(value) is bool, name, "is neither true nor false.")
         return value
 
     def whole(self, name: str, low: int = 0, high: int = _MOST) -> int:
-        """A whole number within bounds."""
+        """Return a whole number within bounds."""
         value = self._take(name)
         self.check(type(value) is int, name, "is no whole number.")
         self.check(low <= value <= high, name, f"is not between {low} and {high}.")
         return value
 
     def number(self, name: str, low: float = -LARGEST, high: float = LARGEST) -> float:
-        """A finite number within bounds."""
+        """Return a finite number within bounds."""
         value = self._take(name)
         self.check(type(value) in (int, float), name, "is no number.")
         value = float(value) if abs(value) <= LARGEST else math.inf
@@ -132,7 +132,7 @@ class Node:
         return value
 
     def text(self, name: str, choices: Collection[str] | None = None) -> str:
-        """A string, or one of a few."""
+        """Return a string, or one of a few."""
         value = self._take(name)
         self.check(type(value) is str and len(value) <= _LONGEST_TEXT, name, "is no text.")
         self.check(choices is None or value in choices, name, "is none of what it may be.")
@@ -151,7 +151,7 @@ class Node:
         nan: bool = False,
         infinite: bool = False,
     ) -> np.ndarray:
-        """An array of a kind and shape; its numbers are finite and within bounds."""
+        """Return an array of a kind and shape; its numbers are finite and within bounds."""
         number = self.whole(name, 0)
         values = self._source.contents.array(number, kind, shape, f"{self.where}.{name}")
         if not values.size or kind == "flag":
@@ -177,7 +177,7 @@ class Node:
     def matrix(
         self, name: str, shape: Sequence[int | None], largest: float = LARGEST
     ) -> np.ndarray | sparse.csr_matrix:
-        """A matrix of this shape, in which None is any length; no number in it is larger."""
+        """Return a matrix of this shape, in which None is any length; its numbers are bounded."""
         n_rows, n_columns = shape
         with self.child(name) as node:
             if node.has("dense"):
@@ -196,7 +196,7 @@ class Node:
             return sparse.csr_matrix((values, (rows, columns)), shape=(len(starts) - 1, width))
 
     def texts(self, name: str, length: int | None = None) -> list[str]:
-        """A list of strings, of a length if one is given."""
+        """Return a list of strings, of a length if one is given."""
         value = self._take(name)
         two = type(value) is list and [type(part) for part in value] == [int, int]
         self.check(two, name, "is no list of text.")
@@ -216,7 +216,7 @@ class Node:
             damaged(where, "holds text that is not UTF-8.")
 
     def labels(self, name: str, length: int | None = None) -> np.ndarray:
-        """Classes in ascending order, of a length if one is given."""
+        """Return classes in ascending order, of a length if one is given."""
         with self.child(name) as node:
             kind = node.text("type", {"text", "object", *_LABEL_TYPES})
             if kind in ("text", "object"):
@@ -237,7 +237,7 @@ class Node:
         return labels
 
     def columns(self, name: str) -> dict[str, np.ndarray]:
-        """Columns of numbers or text by name, all of one length."""
+        """Return columns of numbers or text by name, all of one length."""
         columns: dict[str, np.ndarray] = {}
         table, length = self.child(name), None
         for column in list(table._left):
@@ -255,14 +255,14 @@ class Node:
     def names(
         self, name: str, choices: Collection[Choice], length: int | None = None
     ) -> list[Choice]:
-        """A list of strings, each one of a few."""
+        """Return a list of strings, each one of a few."""
         value = self._list(name, length)
         fits = all(type(part) is str and part in choices for part in value)
         self.check(fits, name, "is no list of what it may be.")
         return value
 
     def member_names(self, name: str) -> list[str]:
-        """Names of members or steps: different, and none that an object has for itself."""
+        """Return names of members or steps: different, and none that an object has for itself."""
         names = self.texts(name)
         plain = all(one and not one.startswith("_") and "__" not in one for one in names)
         self.check(plain and len(set(names)) == len(names), name, "are no names of members.")
@@ -271,11 +271,11 @@ class Node:
     # -- parts ---------------------------------------------------------------------------------
 
     def child(self, name: str) -> Node:
-        """An object within this one."""
+        """Return an object within this one."""
         return Node(self._take(name), self._source, f"{self.where}.{name}")
 
     def children(self, name: str, length: int | None = None) -> list[Node]:
-        """A list of objects."""
+        """Return a list of objects."""
         return [self._nth(name, k, part) for k, part in enumerate(self._list(name, length))]
 
     def _nth(self, name: str, place: int, part: Any) -> Node:
@@ -288,17 +288,17 @@ class Node:
         return value
 
     def model(self, name: str) -> Any:
-        """A model within this one."""
+        """Return a model within this one."""
         return self.child(name).whole_model()
 
     def whole_model(self) -> Any:
-        """The model that this object is."""
+        """Return the model that this object is."""
         return self._source.read_model(self)
 
     def models(
         self, name: str, length: int | None = None, missing: bool = False, read: Any = None
     ) -> list[Any]:
-        """A list of models, None in the place of one that may be missing."""
+        """Return a list of models, None in the place of one that may be missing."""
         read = read or Node.whole_model
         return [
             None if missing and part is None else read(self._nth(name, place, part))
@@ -306,10 +306,10 @@ class Node:
         ]
 
     def lists(self, name: str, length: int | None = None) -> list[Node]:
-        """A list of anything, each as the only part of an object, which has the same name."""
+        """Return a list of anything, each as the only part of an object with the same name."""
         return [Node({name: part}, self._source, self.where) for part in self._list(name, length)]
 
-    # -- what classes declare ------------------------------------------------------------------
+    # -- fields that classes declare -----------------------------------------------------------
 
     def fields(self, cls: type, sizes: Sizes) -> None:
         """Set the declared fields of a class on the owner of the sizes."""
@@ -324,14 +324,14 @@ class Node:
             self.refuse(error)
 
     def state(self, model: Any, cls: type) -> None:
-        """Set the fields that a class declares on an estimator, and what is derived from them."""
+        """Set the declared fields of an estimator's class, and attributes derived from them."""
         self.fields(cls, Sizes(model))
         self._restore(model, cls)
 
     def record(
         self, name: str, cls: type, owner: Any, known: dict[str, int]
     ) -> tuple[Any, dict[str, int]]:
-        """An object of a class whose fields are arguments of it, and the lengths of its arrays."""
+        """Return an object made of a class's declared fields, and the lengths of its arrays."""
         with self.child(name) as node:
             by_hand = self._source.by_hand(cls)
             if by_hand is not None:
@@ -346,7 +346,7 @@ class Node:
         make: type | None = None,
         around: Any = None,
     ) -> tuple[Any, dict[str, int]]:
-        """The object that this is, and the lengths of its arrays.
+        """Return the object that this describes, and the lengths of its arrays.
 
         ``make`` is its class, if another one has the declarations.
         """
@@ -369,11 +369,11 @@ class Node:
             self.refuse(error)
 
     def refuse(self, error: StateError) -> NoReturn:
-        """Refuse the file for what a class says of one of its fields."""
+        """Refuse the file for an error about one of its fields."""
         (out_of_range if error.too_large else damaged)(f"{self.where}.{error.part}", error.what)
 
     def members(self, name: str) -> list[Any]:
-        """A list of members as users give them; see `Writer.members`."""
+        """Return a list of members as users give them; see `Writer.members`."""
         listed: list[Any] = []
         for part in self.children(name):
             with part:
@@ -391,7 +391,7 @@ class Node:
         models: Collection[str] = (),
         lists: Collection[str] = (),
     ) -> dict[str, Any]:
-        """The parameters of a class, by the names that the class itself gives them."""
+        """Return the parameters of a class, by the names that the class itself gives them."""
         given: dict[str, Any] = {}
         known = set(inspect.signature(kind).parameters) - set(OF_THE_MACHINE)
         with self.child("parameters") as node:
@@ -408,13 +408,13 @@ class Node:
         return given
 
     def plain_lists(self, name: str, length: int) -> list[list[Any]]:
-        """A list of lists of plain values."""
+        """Return a list of lists of plain values."""
         found = [self._plain(part, name) for part in self._list(name, length)]
         self.check(all(type(part) is list for part in found), name, "is no list of lists.")
         return found
 
     def plain(self, name: str) -> Any:
-        """A plain value: None, a flag, a number, text, or lists and dicts of those."""
+        """Return a plain value: None, a flag, a number, text, or lists and dicts of those."""
         return self._plain(self._take(name), name)
 
     def _plain(self, value: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What becomes of gaps and categories in front of a flock."""
+"""The preparation of gaps and categories in front of a flock, in files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from covey.persistence._writer import Writer
 from covey.tables._preparation import Preparation
 from covey.tables._table_reader import TableReader
 
-# What encodings are like: zeros and ones, log-odds, or means of a standardized target.
+# The kinds of encodings: zeros and ones, log-odds, or means of a standardized target.
 _LARGEST_ENCODING = 1e10
 
 
 def write(preparation: Preparation, out: Writer) -> dict[str, Any]:
-    """A preparation as an object of the document."""
+    """Return a preparation as an object of the document."""
     columns, reading = list(preparation.tables), preparation.reading
     return {
         "n_features": preparation.n_features,
@@ -35,7 +35,7 @@ def write(preparation: Preparation, out: Writer) -> dict[str, Any]:
 
 
 def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[Preparation, dict[str, int]]:
-    """The preparation of features F, and how many columns D it makes."""
+    """Return the preparation of features F, and how many columns D it makes."""
     n_features = inner.whole("n_features", 1)
     inner.check(known.get("F", n_features) == n_features, "n_features", "is another number.")
     reading, n_read, words = None, n_features, {}

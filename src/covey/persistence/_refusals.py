@@ -1,4 +1,4 @@
-"""What is wrong with a model file."""
+"""The errors of model files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ModelFileError(ValueError):
 
 
 class DamagedError(ModelFileError):
-    """A part of a file, by its name, that is not what it must be."""
+    """A part of a file, by its name, with another content than it must have."""
 
     def __init__(self, part: str, what: str) -> None:
         super().__init__(f"it is damaged: {part} {what}")
@@ -34,7 +34,7 @@ class DamagedError(ModelFileError):
 
 
 class OutOfRangeError(DamagedError):
-    """A number that is too large or too small for what is computed with it."""
+    """A number that is too large or too small for the computations with it."""
 
 
 class NotCoveredError(TypeError):

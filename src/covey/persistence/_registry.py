@@ -1,7 +1,7 @@
-"""Which classes a file may hold, and who writes and reads each of them.
+"""The classes that a file may hold, and the writer and reader of each.
 
-A class is in here or not in a file: the reader makes objects of these classes only. Those of ours
-declare their fields (`covey._state`); for others two functions are written by hand.
+A class is in here or not in a file: the reader makes objects of these classes only. Covey's own
+classes declare their fields (`covey._state`); for others two functions are written by hand.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ HOMES = {
     for module, names in homes.items()
     for name in names.split()
 }
-# Those that predict by rows of the training.
+# The classes that predict by training rows.
 _OF_ROWS = {"DynamicSelection", "KNeighborsClassifier", "KNeighborsRegressor", "SVC", "SVR"}
 # Classes within models whose functions are written by hand.
 _BY_HAND = {
@@ -63,7 +63,7 @@ _BY_HAND = {
 
 @cache
 def format_of(name: str) -> Format:
-    """Return how a class of this name is written and read."""
+    """Return the way to write and read a class of this name."""
     home = HOMES[name]
     if home in _DECLARED:
         return declared_format(getattr(importlib.import_module(home), name))
@@ -76,24 +76,24 @@ def _by_hand(cls: type, what: str) -> Any:
 
 
 def writer_by_hand(cls: type) -> Any:
-    """The function that writes objects of a class, where its fields are not declared."""
+    """Return the function that writes objects of a class whose fields are not declared."""
     return _by_hand(cls, "write")
 
 
 def reader_by_hand(cls: type) -> Any:
-    """The function that reads objects of a class, where its fields are not declared."""
+    """Return the function that reads objects of a class whose fields are not declared."""
     return _by_hand(cls, "read")
 
 
 def write_model(model: Any, out: Writer) -> dict[str, Any]:
-    """A model as an object of the document."""
+    """Return a model as an object of the document."""
     name = type(model).__name__
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
     if name in _OF_ROWS and not out.keeps_rows:
         raise ModelFileError(f"A {name} predicts by rows of its training; save it with rows=True.")
     written = {"kind": name, **format_of(name).write(model, out)}
-    # What the command line keeps with a model: how good it is, and hashes of its rows.
+    # Data that the command line keeps with a model: its evaluation, and hashes of its rows.
     if "evaluation_" in vars(model):
         written["evaluation"] = vars(model)["evaluation_"].to_json()
     if "seen_" in vars(model) and out.keeps_rows:
@@ -102,7 +102,7 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
 
 
 def read_model(node: Node) -> Any:
-    """The model that an object of the document describes."""
+    """Return the model that an object of the document describes."""
     with node:
         name = node.text("kind", HOMES)
         try:

@@ -1,4 +1,4 @@
-"""What models remember of the columns that they were fitted on: typical values, and others."""
+"""The facts about columns that models remember, in files: typical values, and others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_TIME = 100
 
 
 def write(seen: SeenColumns, out: Writer) -> dict[str, Any]:
-    """The columns without their names, which the model has."""
+    """Return the columns without their names, which the model has."""
     numbers = [column for column in seen.columns if column.kind == "number"]
     values = [value for column in numbers for value in column.values]
     return {
@@ -36,7 +36,7 @@ def write(seen: SeenColumns, out: Writer) -> dict[str, Any]:
 
 
 def _written_rows(seen: SeenColumns, out: Writer) -> dict[str, Any]:
-    """The rows that are kept, by column: numbers (n_numbers, n_kept), and lists of others."""
+    """Return the kept rows, by column: numbers (n_numbers, n_kept), and lists of others."""
     if not (seen.kept and out.keeps_rows):
         return {}
     kept = list(zip((column.kind == "number" for column in seen.columns), seen.kept, strict=True))
@@ -47,7 +47,7 @@ def _written_rows(seen: SeenColumns, out: Writer) -> dict[str, Any]:
 
 
 def _read_rows(inner: Node, kinds: list[Kind]) -> tuple[tuple[Any, ...], ...]:
-    """The rows that are kept, by column; there may be none."""
+    """Return the kept rows, by column; there may be none."""
     if not inner.has("kept"):
         return ()
     count = kinds.count("number")
@@ -66,7 +66,7 @@ def _read_rows(inner: Node, kinds: list[Kind]) -> tuple[tuple[Any, ...], ...]:
 
 
 def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[SeenColumns, dict[str, int]]:
-    """Return what a model remembers of its columns."""
+    """Return the facts that a model remembers of its columns."""
     kinds = inner.names("kinds", _KINDS, owner.n_features_in_)
     names = feature_names(owner)
     count = kinds.count("number")
@@ -95,7 +95,7 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[SeenColumns, d
 
 
 def _are_words(words: list[Any], kind: str) -> bool:
-    """Return whether these are values of a column that is no column of numbers."""
+    """Return whether these are values of a column other than numbers."""
     if kind == "word":
         return all(word is None or type(word) in (bool, int, float, str) for word in words)
     if not all(word is None or type(word) is str for word in words):

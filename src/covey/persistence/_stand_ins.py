@@ -1,4 +1,4 @@
-"""Estimators that scikit-learn fits on a handful of rows, to be given other numbers."""
+"""Estimators that scikit-learn fits on a handful of rows, before their numbers are replaced."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_classes(model: Any) -> None:
 
 
 def classes_of(model: Any, node: Node) -> np.ndarray | None:
-    """The classes that a file has of a classifier, few enough; None, which it has of others."""
+    """Return the classes of a classifier in a file, few enough; None for others."""
     if not is_classifier(model):
         node.check(node.none("classes"), "classes", "belong to nothing.")
         return None
@@ -38,10 +38,10 @@ def classes_of(model: Any, node: Node) -> np.ndarray | None:
 
 @contextmanager
 def stand_in(model: Any, classes: np.ndarray | None, **few: Any) -> Iterator[None]:
-    """Fit a model on a table of one column, as it is by default but for ``few`` parameters.
+    """Fit a model on a table of one column, with default parameters except for ``few``.
 
     There are two rows of each class, or two numbers to predict. When its numbers are replaced it
-    gets its own parameters again, and has to predict a row.
+    gets its own parameters again, and must predict a row.
     """
     own = model.get_params(deep=False)
     model.set_params(**{**type(model)().get_params(deep=False), **few})

@@ -1,9 +1,9 @@
 """scikit-learn's trees, forests and histogram boosting.
 
-scikit-learn has no public way to make a fitted tree of numbers, so a stand-in is fitted by
-scikit-learn itself, on a handful of rows, and its nodes are replaced. Compiled code then follows
-the nodes without asking whether they are there: each but the first is the child of exactly one
-node before it, so that every path ends, and every feature is one of the table's.
+scikit-learn has no public way to make a fitted tree from numbers, so scikit-learn itself fits a
+stand-in on a handful of rows, and its nodes are replaced. Compiled code then follows the nodes
+without checking that they exist: each but the first is the child of exactly one node before it, so
+that every path ends, and every feature is one of the table's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from covey.persistence._writer import Writer
 _LEAF = -1
 _UNUSED = -2
 _LARGEST_COUNT = 2**31
-# What histogram boosting has of columns that are categories, which files do not hold.
+# The part of histogram boosting for columns of categories, which files do not hold.
 _OF_CATEGORIES = ("is_categorical", "bitset_idx")
 
 
@@ -53,7 +53,7 @@ class _Trees:
     """The nodes N of trees T, one tree after another."""
 
     sizes: Annotated[np.ndarray, stored.Wholes("T", low=1, high=_LARGEST_COUNT, fewest=1)]
-    # An array of the width of the table, so that no file is narrower than it says.
+    # An array of the width of the table, so that no file is narrower than it claims.
     used: Annotated[np.ndarray, stored.Flags("F")]
 
 
@@ -69,7 +69,7 @@ class _TreeNodes(_Trees):
 
 
 class _BoostingNodes(_Trees):
-    # Sums of so many leaves stay finite.
+    # Sums of this many leaves stay finite.
     value: Annotated[np.ndarray, stored.Array("N", -FAR, FAR)]
     count: Annotated[np.ndarray, stored.Wholes("N", low=0, high=_LARGEST_COUNT)]
     feature_idx: Annotated[np.ndarray, stored.Index("N", "F")]
@@ -84,7 +84,7 @@ class _BoostingNodes(_Trees):
 
 
 def _parts(cls: type) -> list[str]:
-    """The parts of a node."""
+    """Return the parts of a node."""
     return [name for name in stored.stored_fields(cls) if name not in ("sizes", "used")]
 
 
@@ -101,7 +101,7 @@ def _write_nodes(
 def _read_nodes(
     model: Any, node: Node, cls: type, children: tuple[str, str], leaf: Callable[[Any], Any]
 ) -> tuple[Any, np.ndarray]:
-    """Return what a file has of nodes, and which are leaves; ``model`` gets its number of columns.
+    """Return the nodes in a file, and which are leaves; ``model`` gets its number of columns.
 
     Each node but the first of a tree is the child of one that is before it.
     """
@@ -127,7 +127,7 @@ def _read_nodes(
 def _made_nodes(
     found: Any, node: Node, cls: type, dtype: np.dtype, others: tuple[str, ...] = ()
 ) -> list[np.ndarray]:
-    """The nodes of each tree as scikit-learn has them."""
+    """Return the nodes of each tree in scikit-learn's form."""
     nodes = np.zeros(len(getattr(found, _parts(cls)[0])), dtype=dtype)
     same = set(nodes.dtype.names or ()) == {*_parts(cls), *others}
     node.check(same, "nodes", "are of another scikit-learn.")
@@ -203,7 +203,7 @@ def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node
 
 
 def _depth(nodes: np.ndarray) -> int:
-    # How far up the way from each node is known, and what stands there: twice as far each time.
+    # The distance up the way from each node, and the node there: twice as far each time.
     above, depth = np.zeros((2, len(nodes)), dtype=np.int64)
     inner = np.flatnonzero(nodes["left_child"] != _LEAF)
     for side in ("left_child", "right_child"):
@@ -236,7 +236,7 @@ def _write_boosting(model: Any, out: Writer) -> dict[str, Any]:
 
 
 def _read_boosting(model: Any, node: Node) -> None:
-    # The loss is what numbers become probabilities by, or are kept positive.
+    # By the loss, numbers become probabilities, or are kept positive.
     how = {name: x for name, x in model.get_params().items() if name in ("loss", "quantile")}
     few = {"max_iter": 1, "early_stopping": False, "categorical_features": None}
     with stand_in(model, classes_of(model, node), random_state=0, **few, **how):

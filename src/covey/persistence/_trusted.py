@@ -1,4 +1,4 @@
-"""Files that can run code, for those who trust whoever made them: the format of skops."""
+"""Files that can run code, for users who trust their makers: the format of skops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from covey._plain_words import first_line
 from covey.persistence._refusals import ModelFileError
 
-# The entry by which such a file is known.
+# The entry that identifies such a file.
 SKOPS_ENTRY = "schema.json"
 
 
@@ -24,11 +24,12 @@ def _skops() -> Any:
 
 
 def dumps_trusted(estimator: Any) -> bytes:
-    """The bytes of any estimator, as skops has them."""
+    """Return the bytes of any estimator in skops' format."""
     skops_io = _skops()
     try:
         data = skops_io.dumps(estimator)
-        # What cannot be read again, such as a lambda, is better known now. These bytes are ours.
+        # If it cannot be read again, such as a lambda, that is better known now. These bytes are
+        # ours.
         skops_io.loads(data, trusted=skops_io.get_untrusted_types(data=data))
     except Exception as error:
         raise ModelFileError(
@@ -39,7 +40,7 @@ def dumps_trusted(estimator: Any) -> bytes:
 
 
 def loads_trusted(data: bytes, trusted: Sequence[str | type] | None) -> Any:
-    """Return what is in such a file, if its types are trusted."""
+    """Return the object in such a file, if its types are trusted."""
     if trusted is None:
         raise ModelFileError(
             "it is in the format of skops, which can run code; if you trust whoever made it, pass "
@@ -67,9 +68,9 @@ def loads_trusted(data: bytes, trusted: Sequence[str | type] | None) -> Any:
 def trusted_types(estimator: Any) -> list[str]:
     """List the classes of covey and scikit-learn in a model that skops asks about.
 
-    For tools that keep models in the format of skops, and want to be told which classes they may
-    make again, such as mlflow. Classes of others in the model are not named: who trusts them adds
-    them.
+    It is for tools that keep models in the format of skops, and must be told which classes they
+    may make again, such as mlflow. Foreign classes in the model are not named: a user who trusts
+    them adds them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is written of models: numbers and strings under fixed names, and plain arrays."""
+"""The writer of models: numbers and strings under fixed names, and plain arrays."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from covey._state import stored_fields
 from covey.persistence._archive import stored_as
 from covey.persistence._refusals import NotCoveredError
 
-# Parameters that belong to a machine or to one fit rather than to a model. What is loaded has
+# Parameters that belong to a machine or to one fit rather than to a model. A loaded model has
 # their defaults: it starts no processes and writes no files.
 OF_THE_MACHINE = ("cache_size", "checkpoint", "device", "n_jobs")
 _DEEPEST_VALUE = 6
 
 
 class Writer:
-    """Collects the arrays of a file while its document is made.
+    """A collector of the arrays of a file while its document is made.
 
     ``write_model(model, writer)`` is the function that writes models of all kinds. ``keeps_rows``
-    says whether rows of the training may be written.
+    says whether training rows may be written.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Writer:
         self._by_hand = by_hand
 
     def model(self, model: Any) -> dict[str, Any] | None:
-        """Another model, or None."""
+        """Return another model, or None, as an object of the document."""
         return None if model is None else self._write_model(model, self)
 
     def fields(self, owner: Any, cls: type) -> dict[str, Any]:
-        """The fields that a class declares, of an object that has them."""
+        """Return the fields that a class declares, of an object that has them."""
         return {
             name.strip("_"): own.write(own.of(owner, name), self)
             for name, kind in stored_fields(cls).items()
@@ -53,27 +53,27 @@ class Writer:
         }
 
     def record(self, value: Any) -> dict[str, Any]:
-        """An object with declared fields, or of a class that is written by hand."""
+        """Return an object with declared fields, or of a class that is written by hand."""
         write = self._by_hand(type(value))
         return self.fields(value, type(value)) if write is None else write(value, self)
 
     def plain(self, value: Any) -> Any:
-        """A plain value as JSON has it."""
+        """Return a plain value in JSON's form."""
         return plain(value)
 
     def models(self, models: Iterable[Any]) -> list[dict[str, Any] | None]:
-        """A list of models."""
+        """Return a list of models."""
         return [self.model(model) for model in models]
 
     def array(self, values: Any, kind: str = "float") -> int | None:
-        """An array of a kind, or None; the document has its number."""
+        """Return the number of an array of a kind in the file, or None."""
         if values is None:
             return None
         self.arrays.append(np.asarray(values).astype(stored_as(kind), casting="same_kind"))
         return len(self.arrays) - 1
 
     def matrix(self, values: Any) -> dict[str, Any]:
-        """A matrix of float64, dense or sparse."""
+        """Return a matrix of float64, dense or sparse."""
         if not sparse.issparse(values):
             return {"dense": self.array(values)}
         values = sparse.csr_matrix(values)
@@ -86,7 +86,7 @@ class Writer:
         }
 
     def texts(self, texts: Sequence[str] | np.ndarray | None) -> list[int | None] | None:
-        """A list of strings as two arrays: their lengths, and their bytes one after another."""
+        """Return a list of strings as two arrays: their lengths, and their joined bytes."""
         if texts is None:
             return None
         encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts]
@@ -94,7 +94,7 @@ class Writer:
         return [lengths, self.array(np.frombuffer(b"".join(encoded), dtype=np.uint8), "byte")]
 
     def labels(self, labels: np.ndarray | None) -> dict[str, Any] | None:
-        """The classes, with their type."""
+        """Return the classes, with their type."""
         if labels is None:
             return None
         labels = np.asarray(labels)
@@ -112,7 +112,7 @@ class Writer:
         return {"type": labels.dtype.name, "values": values}
 
     def columns(self, columns: Mapping[str, np.ndarray] | None) -> dict[str, Any] | None:
-        """Columns of numbers or text by name, such as a history."""
+        """Return columns of numbers or text by name, such as a history."""
         if columns is None:
             return None
         kinds = {"b": "flag", "i": "whole", "f": "float"}
@@ -124,7 +124,7 @@ class Writer:
         }
 
     def members(self, listed: Iterable[Any]) -> list[dict[str, Any]]:
-        """A list of members, none fitted: models or words, with or without names, or layers."""
+        """Return a list of unfitted members: models or words, with or without names, or layers."""
         written: list[dict[str, Any]] = []
         for entry in listed:
             if isinstance(entry, list):
@@ -141,13 +141,12 @@ class Writer:
     def parameters(
         self, estimator: Any, models: Collection[str] = (), lists: Collection[str] = ()
     ) -> dict[str, Any]:
-        """The constructor's parameters that are plain values.
+        """Return the constructor's parameters that are plain values.
 
         Those whose names are in ``models`` may be models too, and those in ``lists`` lists of
-        members. Others, such as a generator of
-        random numbers, a function or a splitter, are left out: what is loaded has their defaults.
-        Of other packages' classes only those that are not as they default are written, since
-        their parameters come and go.
+        members. Others, such as a generator of random numbers, a function or a splitter, are left
+        out: the loaded model has their defaults. For other packages' classes only parameters that
+        differ from their defaults are written, since parameters come and go.
         """
         defaults: Mapping[str, Any] = {}
         if not type(estimator).__module__.startswith("covey."):
@@ -185,7 +184,7 @@ def _is_default(value: Any, parameter: inspect.Parameter | None) -> bool:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON has it, tagged where JSON has no such type."""
+    """Return a value in JSON's form, tagged if JSON has no such type."""
     if depth > _DEEPEST_VALUE:
         raise NotCoveredError("a value that is nested deeply")
     if isinstance(value, np.generic):

@@ -1,4 +1,4 @@
-"""What the paper argues against: other ways to grow diverse members, for comparison."""
+"""Rivals of the paper's method: other ways to grow diverse members, for comparison."""
 
 from covey.rivals._decorate import DecorateClassifier
 from covey.rivals._diverse_maxent import DiverseMaxEntClassifier

@@ -18,7 +18,7 @@ from covey.fusers._outputs import member_output
 from covey.rivals._learners import Rival
 from covey.tables._columns import column_positions
 
-# What a probability of zero counts as before it is inverted.
+# A probability of zero counts as this before it is inverted.
 SMALL_PROBABILITY = 1e-6
 
 # The draws of an iteration, distinguished by the number of the run.
@@ -30,20 +30,20 @@ class DecorateClassifier(Rival):
     """An ensemble that is kept diverse by artificial training examples (DECORATE).
 
     The first member is trained on the data. Each further one is trained on the data and on
-    artificial examples, made anew each time: rows drawn from what the columns look like, with
-    labels that the ensemble thinks unlikely. It is kept if the ensemble's training error does
-    not rise. Good where data is scarce: members cannot be made different by leaving rows out, as
-    bagging does, if there are hardly any.
+    artificial examples, made anew each time: rows drawn from the columns' distributions, with
+    labels that the ensemble finds unlikely. It is kept if the ensemble's training error does not
+    rise. It is good if data are scarce: bagging cannot make members different by leaving rows out
+    if there are hardly any.
 
-    Take it to compare with, or with very few rows; it fits up to ``max_iter`` models to keep
-    at most ``n_estimators`` of them.
+    Take it for comparison, or with very few rows; it fits up to ``max_iter`` models to keep at
+    most ``n_estimators`` of them.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
-        What members are copies of; a ``DecisionTreeClassifier`` if None. One without
-        ``predict_proba`` votes with certainty, and needs a ``fuser`` that takes votes. Weights
-        of classes are a parameter of its own.
+        The estimator of which members are copies; a ``DecisionTreeClassifier`` if None. One
+        without ``predict_proba`` votes with certainty, and needs a ``fuser`` that takes votes.
+        Weights of classes are a parameter of its own.
     n_estimators : int, default=15
         C_size: how many members to keep at most.
     max_iter : int, default=50
@@ -52,8 +52,8 @@ class DecorateClassifier(Rival):
         R_size: how many artificial examples an iteration makes, as a share of the number of
         rows (at least one); at most 1,000.
     categorical_features : sequence of columns, optional
-        The nominal columns, by name or number. Their values must be numbers (codes); what
-        occurs in a column is what is drawn for it. All others are numeric.
+        The nominal columns, by name or number. Their values must be numbers (codes); the values
+        that occur in a column are drawn for it. All others are numeric.
     fuser : str or Fuser, default="mean"
         How members are fused: "mean", as in the paper, or any other name or object of
         `covey.fusers`. One that learns does so from a tenth of the rows, held out from the
@@ -69,15 +69,15 @@ class DecorateClassifier(Rival):
     estimators_ : list of classifiers
         The members that were kept.
     n_estimators_ : int
-        How many these are.
+        The number of members that were kept.
     n_iter_ : int
-        How many members were trained.
+        The number of members that were trained.
     errors_ : ndarray of shape (n_iter_,)
         The (weighted) training error of the ensemble with the member of each iteration.
     accepted_ : ndarray of shape (n_iter_,), bool
         Whether that member was accepted.
     kind_, fuser_
-        As of `FusionClassifier`.
+        As in `FusionClassifier`.
 
     Notes
     -----
@@ -86,10 +86,10 @@ class DecorateClassifier(Rival):
 
     - A probability of zero counts as 1e-6 before it is inverted. (In Weka a class of
       probability zero is always chosen before any other.)
-    - Only values that occur in a nominal column are drawn; without a schema no others are
+    - Only values that occur in a nominal column are drawn, since without a schema no others are
       known. Laplace smoothing makes the rare ones more frequent.
-    - While the ensemble grows, its probabilities and its training error are those of the
-      mean of its members, whatever ``fuser`` is: a rule that learns has not learnt yet.
+    - While the ensemble grows, its probabilities and its training error are those of the mean of
+      its members, whatever ``fuser`` is: a rule that learns has not learnt yet.
     - Errors closer than 1e-12 are equal.
     - Row weights: the number of artificial examples is a share of the rows whose weight is
       above zero, and each of them has the mean weight of the rows of its class. Moments and
@@ -156,7 +156,7 @@ class DecorateClassifier(Rival):
         weight_of_class = np.bincount(codes, weight, len(counts)) / np.maximum(counts, 1)
         n_artificial = max(1, round(self.artificial_size * len(X)))
         members, errors, accepted = list[Any](), list[float](), []
-        # The sum of the members' probabilities; the mean of them is what the ensemble predicts.
+        # The sum of the members' probabilities; the ensemble predicts their mean.
         total, best = np.zeros((len(X), len(counts))), np.inf
         while len(members) < self.n_estimators and len(errors) < self.max_iter:
             at, rows, labels = (self._seed, len(errors)), X, codes
@@ -182,7 +182,7 @@ class DecorateClassifier(Rival):
         self.errors_, self.accepted_ = np.array(errors), np.array(accepted)
 
     def _probabilities(self, member: Any, X: np.ndarray) -> np.ndarray:
-        """What a member predicts of rows; one without probabilities is certain of its vote."""
+        """Return a member's probabilities; one without probabilities is certain of its vote."""
         kind = "probability" if hasattr(member, "predict_proba") else "label"
         values, _ = member_output(member, X, self.classes_, kind, type(member).__name__)
         return np.eye(len(self.classes_))[values] if kind == "label" else values
@@ -204,11 +204,11 @@ def _refuse_sparse(X: Any) -> None:
 def artificial_rows(
     X: np.ndarray, weight: np.ndarray, nominal: list[int], seed: int, iteration: int, n_rows: int
 ) -> np.ndarray:
-    """Rows (n_rows, D) like those of a table, column by column as if they were independent.
+    """Return rows (n_rows, D) like those of a table, column by column as if independent.
 
-    Numeric columns are drawn from a Gaussian. A value of a nominal column that counts ``n_v`` of
-    ``n`` rows, and is one of ``V``, has the probability ``(n_v + 1) / (n + V)`` (Laplace). Row
-    weights, above zero, are read as shares of the ``n`` rows.
+    Numeric columns are drawn from a Gaussian. A value of a nominal column that occurs in ``n_v``
+    of ``n`` rows, and is one of ``V``, has the probability ``(n_v + 1) / (n + V)`` (Laplace). Row
+    weights, above zero, count as shares of the ``n`` rows.
     """
     mean, deviation = moments(np.ascontiguousarray(X.T), weight)
     rows = normals(seed, Purpose.START, _NUMERIC, iteration, (n_rows, X.shape[1]))
@@ -224,10 +224,10 @@ def artificial_rows(
 
 
 def inverted(probabilities: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Probabilities (n, C) that are inversely proportional to those given.
+    """Return probabilities (n, C) that are inversely proportional to the given ones.
 
-    ``(1 / p_c) / sum_c' (1 / p_c')``, where a ``p`` of zero counts as `SMALL_PROBABILITY`; classes
-    that are not ``allowed`` (C,) get 0.
+    They are ``(1 / p_c) / sum_c' (1 / p_c')``, where a ``p`` of zero counts as
+    `SMALL_PROBABILITY`; classes that are not ``allowed`` (C,) get 0.
 
     >>> import numpy as np
     >>> inverted(np.array([[0.8, 0.2]]), np.array([True, True]))
@@ -240,7 +240,7 @@ def inverted(probabilities: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 def opposed_labels(
     probabilities: np.ndarray, allowed: np.ndarray, seed: int, iteration: int
 ) -> np.ndarray:
-    """A class for each row, drawn from the `inverted` probabilities."""
+    """Draw a class for each row from the `inverted` probabilities."""
     draws = UniformRows(seed, Purpose.START, _LABELS, iteration, 1).read(0, len(probabilities))
     return _positions(draws[:, 0], np.cumsum(inverted(probabilities, allowed), axis=1))
 

@@ -35,18 +35,18 @@ class DiverseMaxEntClassifier(Rival):
 
     itself a mean over the rows. After Audhkhasi, Sethy, Ramabhadran and Narayanan [1]_.
 
-    Take it to compare with what the paper argues against: diversity by a term in the objective, on
-    all features.
+    Take it for comparison with the approach that the paper argues against: diversity by a term in
+    the objective, on all features.
 
     Parameters
     ----------
     n_estimators : int, default=6
         How many members to train.
     diversity : {"cross_correlation", "kl"}, default="cross_correlation"
-        What makes members differ; see the notes.
+        The measure of how much members differ; see the notes.
     diversity_weight : float, default=1.0
-        How much it counts against the mean log-likelihood of a row. With 0 all members are
-        the same: logistic regression.
+        Its weight relative to the mean log-likelihood of a row. With 0 all members are the same:
+        logistic regression.
     alpha : float, default=0.01
         The L2 penalty, against the mean log-likelihood of a row, for standardised features.
         For n rows of weight 1 it is ``1 / (C n)`` of scikit-learn's ``LogisticRegression``,
@@ -55,26 +55,26 @@ class DiverseMaxEntClassifier(Rival):
     max_iter : int, default=1000
         The most iterations of L-BFGS for a member.
     tol : float, default=1e-8
-        A member is trained when no entry of its gradient exceeds this. Where rounding, or
+        A member is trained when no entry of its gradient exceeds this. If rounding, or
         ``max_iter``, ends the climb before, up to 100 times this is close enough; beyond that
         there is a ``ConvergenceWarning``.
     fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
         from a tenth of the rows, held out from the members.
     random_state : int, RandomState instance or None, default=None
-        Which rows are held out, where some are. Training itself draws nothing.
+        Seeds which rows are held out, if some are. Training itself draws nothing.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     n_features_in_, feature_names_in_ : as in scikit-learn
     n_estimators_ : int
-        How many members there are.
+        The number of members.
     coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
         In the units of X.
     intercept_ : ndarray of shape (n_estimators_, n_classes)
     mean_, scale_ : ndarrays of shape (n_features,)
-        What the features were standardised by.
+        The means and deviations that standardised the features.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     diversity_ : ndarray of shape (n_estimators_,)
@@ -172,7 +172,7 @@ class DiverseMaxEntClassifier(Rival):
             )
         found = np.stack([member.x.reshape(n_classes, -1) for member in members])
         self.coef_ = found[:, :, :-1] / self.scale_
-        # A constant column, once centred, is zero but for rounding.
+        # A constant column, once centred, is zero up to rounding.
         self.coef_[:, :, deviation == 0] = 0.0
         names = getattr(self, "feature_names_in_", None)
         check_coefficients(self.coef_, np.arange(self.n_features_in_), names)
@@ -201,10 +201,10 @@ class DiverseMaxEntClassifier(Rival):
 
 @dataclass
 class MaxEntMember:
-    """Where the training of a member ended.
+    """The end of the training of a member.
 
-    It has converged if no entry of the gradient of J exceeds ``tol``, or 100 times it where
-    rounding or ``max_iter`` ended the climb.
+    It has converged if no entry of the gradient of J exceeds ``tol``, or 100 times it if rounding
+    or ``max_iter`` ended the climb.
     """
 
     x: np.ndarray  # (1, C * (D + 1)): of each class its coefficients and its intercept
@@ -228,11 +228,10 @@ class DiverseMaxEnt:
         kl                   sum_m s_m sum_c p(c | x_m) log(p(c | x_m) / q_j(c | x_m))
         cross_correlation  - sum_m s_m sum_c p(c | x_m) q_j(c | x_m)
 
-    Both are linear in what is known of the earlier members: all that has to be kept of them is
-    the mean of their log-posteriors, or of their posteriors. By the logits the terms have the
-    derivative ``s_m p_c (u_c - sum_c' p_c' u_c')`` with ``u = log p - mean log q``, or
-    ``u = -mean q``. For fixed earlier members ``D`` is bounded: by the largest ``-log q`` of a
-    row, or by 0.
+    Both depend on the earlier members only through the mean of their log-posteriors, or of their
+    posteriors, and are linear in it. By the logits the terms have the derivative ``s_m p_c (u_c -
+    sum_c' p_c' u_c')`` with ``u = log p - mean log q``, or ``u = -mean q``. For fixed earlier
+    members ``D`` is bounded: by the largest ``-log q`` of a row, or by 0.
 
     Shapes: ``C`` classes, ``R`` runs (starts), ``n`` rows sorted by class, ``D`` features.
     """
@@ -248,7 +247,7 @@ class DiverseMaxEnt:
     n_seen: int = 0
 
     def see(self, x: np.ndarray) -> None:
-        """Take note of an earlier member."""
+        """Record an earlier member."""
         logs = self._log_posteriors(*self._unpacked(x))[:, 0]
         self.total = self.total + (logs if self.measure == "kl" else np.exp(logs))
         self.n_seen += 1
@@ -259,12 +258,12 @@ class DiverseMaxEnt:
         return log_softmax(logits)
 
     def _unpacked(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients (C, R, D) and intercepts (C, R) out of flat vectors (R, C * (D + 1))."""
+        """Split vectors (R, C * (D + 1)) into coefficients (C, R, D) and intercepts (C, R)."""
         stacked = x.reshape(len(x), len(self.blocks), -1).transpose(1, 0, 2)
         return stacked[:, :, :-1], stacked[:, :, -1]
 
     def terms(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Log-likelihood, diversity and J of each run (R,), and the gradient of J.
+        """Return log-likelihood, diversity and J of each run (R,), and the gradient of J.
 
         ``x`` (R, C * (D + 1)) holds for each class its coefficients and its intercept. Diversity
         is 0 while there is no earlier member.
@@ -295,9 +294,9 @@ class DiverseMaxEnt:
     def grow(self, starts: np.ndarray, max_iter: int, tol: float) -> MaxEntMember:
         """Climb J from several starts (R, C * (D + 1)) at once; keep the first of the best ends.
 
-        With the weight of diversity J has more than one maximum. The climb ends when no entry of
-        the gradient exceeds ``tol``; an end where none exceeds 100 times this counts as converged
-        too.
+        Because of the weight of diversity, J has more than one maximum. The climb ends when no
+        entry of the gradient exceeds ``tol``; an end where none exceeds 100 times this counts as
+        converged, too.
         """
 
         def descent(x: Any, runs: Any) -> tuple[np.ndarray, np.ndarray]:

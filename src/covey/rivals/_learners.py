@@ -1,4 +1,4 @@
-"""What the rivals share: one short fit, and members that are copies of a learner."""
+"""The base of the rivals: one short fit, and members that are copies of a learner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
     """An ensemble to compare with: it grows members on arrays, and fuses them by ``fuser``.
 
     A subclass writes ``_check_parameters`` and ``_grow``. Its members are copies of ``estimator``,
-    where None is ``_default``, or it writes ``_predictions`` too.
+    where None stands for ``_default``, or it writes ``_predictions``, too.
     """
 
     n_jobs: int | None = None
@@ -41,7 +41,7 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any data is read."""
+        """Refuse parameters that make no sense, before any data are read."""
 
     @abstractmethod
     def _grow(self, X: Any, codes: np.ndarray, sample_weight: np.ndarray, groups: Any) -> None:
@@ -60,10 +60,10 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            As for `FlockClassifier.fit`.
+            As in `FlockClassifier.fit`.
         groups : array-like of shape (n_samples,), optional
-            Rows that belong together, such as those of one speaker: where something is chosen
-            by cross-validation, no fold separates them, and rows are held out by whole groups.
+            Rows that belong together, such as those of one speaker: in cross-validation no fold
+            separates them, and rows are held out by whole groups.
         """
         self._check_parameters()
         fuser = make_fuser(self.fuser)
@@ -75,7 +75,7 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         X, codes, weight = self._check_training_data(X, y, sample_weight)
         groups = None if groups is None else check_groups(groups, len(codes))
         self._keep_seen(X, weight)
-        # If this fit fails, nothing of an earlier one must be left.
+        # If this fit fails, nothing of an earlier one may remain.
         self.__dict__.pop("fuser_", None)
         # Every draw is a function of this one number.
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -126,11 +126,11 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
             raise TypeError(
                 f"estimator must be a classifier, an object and not a class, got {learner!r}."
             )
-        # Says which rules would do, should members have no probabilities.
+        # The error says which rules would do, should members have no probabilities.
         self.kind_ = common_kind([learner], [type(learner).__name__], make_fuser(self.fuser))
 
     def _copy(self, run: int, number: int, *, every: bool) -> Any:
-        """The learner, unfitted, with a drawn ``random_state``; in every place, or where None."""
+        """Return the unfitted learner with a drawn ``random_state``; everywhere, or where None."""
 
         def drawn(count: int) -> list[int]:
             draws = UniformRows(self._seed, Purpose.START, run, number, count).read(0, 1)[0]
@@ -139,7 +139,7 @@ class Rival(Ensemble, ClassifierMixin, BaseEstimator):
         return with_seeds(self._learner(), drawn, unset=not every)
 
     def _seen_by(self, k: int, X: Any) -> Any:
-        """The columns that a member reads."""
+        """Return the columns that a member reads."""
         return X
 
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:

@@ -22,12 +22,12 @@ from covey.fusers import Fuser
 from covey.fusers._outputs import member_output
 from covey.rivals._learners import Rival
 
-# Rounding decides nothing: accuracies are known to so many decimals, and a gain is more than
-# what that may move two of them apart.
+# Accuracies are known to this many decimals, and a gain is more than rounding may move two of them
+# apart.
 DECIMALS = 12
 TIE = 2e-12
 
-# The runs of `UniformRows`, so that no two things share draws.
+# The runs of `UniformRows`, so that no two uses share draws.
 _ORDER, _PAIRS, _CROSSING, _CATACLYSM = range(4)
 
 # Eshelman's divergence rate: the share of bits that a cataclysm flips.
@@ -38,10 +38,10 @@ _DIVERGENCE = 0.35
 class SubsetSearchClassifier(Rival):
     """An ensemble on feature subsets, each found by fitting a model on every candidate.
 
-    A member is a model on a subset of the features, and a subset is as good as the accuracy of
-    the model on rows that were held out from it. To know that, the model is fitted again for
-    every candidate, once a fold. Any classifier can be a member; what it costs is in
-    ``n_fits_``. (`SubsetEnsembleClassifier` chooses subset and boundary in one ascent instead.)
+    A member is a model on a subset of the features, and a subset is as good as the accuracy of the
+    model on rows that were held out from it. For this, the model is fitted again for every
+    candidate, once per fold. Any classifier can be a member; the cost is in ``n_fits_``.
+    (`SubsetEnsembleClassifier` chooses subset and boundary in one ascent instead.)
 
     - ``search="hill_climbing"`` [1]_ [2]_: each of K random subsets is improved by flipping one
       feature at a time into or out of it; a flip is kept if it raises the criterion, until none
@@ -51,27 +51,27 @@ class SubsetSearchClassifier(Rival):
       crossing keeps the features that parents have in common. The most accurate subsets of
       all populations are the members.
 
-    Take it to compare with, or where subsets for a model that is not linear are wanted and time
-    does not count.
+    Take it for comparison, or for subsets of a model that is not linear if time does not matter.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        What is fitted on every subset. None: nearest neighbours, as in [1]_ and [2]_; here five
-        of them, by the Euclidean distance of standardised features, voting with their weight.
+        The classifier that is fitted on every subset. None: nearest neighbours, as in [1]_ and
+        [2]_; here five of them, by the Euclidean distance of standardised features, voting with
+        their weight.
     n_estimators : int, default=6
         K, the number of members.
     search : {"hill_climbing", "genetic"}, default="hill_climbing"
-        How subsets are searched for.
+        The method of the search.
     cv : int, splitter or iterable, default=5
-        The folds that judge a subset: a number (stratified, and by group where ``fit`` is given
-        ``groups``), or whatever scikit-learn takes for ``cv``. A single split, such as
+        The folds that judge a subset: a number (stratified, and by group if ``fit`` is given
+        ``groups``), or any form of scikit-learn's ``cv``. A single split, such as
         ``StratifiedShuffleSplit(1)``, judges on one validation part and costs one fit.
     diversity_weight : float, default=0.0
-        alpha: what disagreement is worth. The criterion of a member is its accuracy plus alpha
+        alpha, the weight of disagreement. The criterion of a member is its accuracy plus alpha
         times the share of held-out rows that it decides otherwise, on average over the other
-        members. In the genetic search accuracy alone decides who survives, and the criterion
-        who of the survivors becomes a member.
+        members. In the genetic search accuracy alone decides which subsets survive, and the
+        criterion which survivors become members.
     acceptance : {"sum", "both"}, default="sum"
         Which flips are kept when ``diversity_weight`` is above 0: those that raise the
         criterion, or those that raise accuracy or disagreement and lower neither.
@@ -82,8 +82,8 @@ class SubsetSearchClassifier(Rival):
     n_generations : int, default=20
         Generations of the genetic search.
     max_fits : int or None, default=None
-        The most models to fit, those of the folds and the members included. A search that
-        would need more ends where it stands; see ``search_complete_``.
+        The most models to fit, those of the folds and the members included. A search that would
+        need more ends early; see ``search_complete_``.
     fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
         from a tenth of the rows, held out from the whole search; where ``fit`` is given
@@ -99,11 +99,11 @@ class SubsetSearchClassifier(Rival):
     classes_ : ndarray of shape (n_classes,)
     n_features_in_, feature_names_in_ : as in scikit-learn
     n_estimators_ : int
-        How many members were kept.
+        The number of members that were kept.
     support_ : ndarray of shape (n_estimators_, n_features), bool
         The subset of each member.
     feature_subsets_ : list of ndarrays
-        The same as names of columns, or as numbers where X has no names.
+        The subsets as names of columns, or as numbers if X has no names.
     estimators_ : list of classifiers
         The members, each fitted on its columns alone. Members of one subset are one object.
     history_ : list of dict
@@ -111,15 +111,15 @@ class SubsetSearchClassifier(Rival):
         the flock, or of the best of the population), the ``accuracy`` and ``subset_size`` of
         each member or individual, and ``n_fits`` so far.
     n_fits_ : int
-        How many models were fitted. No subset is ever judged twice.
+        The number of fitted models. No subset is ever judged twice.
     search_complete_ : bool
         False if ``max_fits`` ended the search.
     fuser_ : Fuser
 
     Notes
     -----
-    The scheme is that of [1]_ to [3]_; these details are ours, and may differ from what the
-    authors' own programs do:
+    The scheme is that of [1]_ to [3]_; these details are ours, and may differ from the
+    authors' own programs:
 
     - *Disagreement* is that of pairs of members, not that with the decision of the ensemble,
       which each kept flip may change for all others. With pairs, a gain of the member is a gain
@@ -204,7 +204,7 @@ class SubsetSearchClassifier(Rival):
         folds = [(train[used[train]], test[used[test]]) for train, test in folds]
         held_out = np.concatenate([test for _, test in folds])
         learner = self._copy(1, 0, every=False)
-        # Learners are shown the labels themselves: parameters of theirs may name them.
+        # Learners get the labels themselves: their parameters may name them.
         labels, name = self.classes_[codes], type(learner).__name__
         weight = sample_weight if len(np.unique(sample_weight[used])) > 1 else None
 
@@ -252,7 +252,7 @@ class SubsetSearchClassifier(Rival):
 
     @property
     def feature_subsets_(self) -> list[np.ndarray]:
-        """The columns of each member, by name where X has names."""
+        """The columns of each member, by name if X has names."""
         check_is_fitted(self, "support_")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return [names[mask] for mask in self.support_]
@@ -269,9 +269,9 @@ class SubsetSearchClassifier(Rival):
 
 
 class NeighborsMember(ClassifierMixin, BaseEstimator):
-    """The nearest rows of standardized features vote, each with its weight.
+    """A vote of the nearest rows of standardized features, each with its weight.
 
-    Where weights differ, the neighborhood is as heavy as ``n_neighbors`` average rows.
+    If weights differ, the neighborhood is as heavy as ``n_neighbors`` average rows.
     """
 
     def __init__(self, n_neighbors: int = 5) -> None:
@@ -291,13 +291,13 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """The classes' shares of the neighborhood, (n_samples, n_classes)."""
+        """Return the classes' shares of the neighborhood, (n_samples, n_classes)."""
         check_is_fitted(self, "classes_")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         X = ((X.toarray() if hasattr(X, "tocsr") else X) - self._mean) / self._scale
         n_rows = len(self._codes)
         wanted = min(self.n_neighbors, n_rows)
-        # Of rows that weigh alike, no further ones can count.
+        # If rows have equal weights, no further ones can count.
         read = wanted if (self._weight == 1).all() else n_rows
         near = self._rows.kneighbors(X, read, return_distance=False)
         weight = self._weight[near]
@@ -308,7 +308,7 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         return votes / votes.sum(axis=1, keepdims=True)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The class with the largest share."""
+        """Return the class with the largest share."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Any:
@@ -317,11 +317,11 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         return tags
 
 
-# -- what is known of subsets --------------------------------------------------------------------
+# -- judged subsets ------------------------------------------------------------------------------
 
 
 class JudgedSubsets:
-    """What a search knows of subsets; each is judged once, and no more than ``budget`` of them.
+    """The subsets that a search has judged, each once, and no more than ``budget`` of them.
 
     ``judge`` takes masks (m, D), and returns accuracies (m,) and decisions (m, n).
     """
@@ -337,11 +337,11 @@ class JudgedSubsets:
 
     @property
     def n_fits(self) -> int:
-        """Return how many models were fitted."""
+        """The number of fitted models."""
         return len(self._accuracy) * self.n_folds
 
     def look(self, masks: np.ndarray) -> bool:
-        """Judge what is not known yet; judge nothing and return False if that is too much."""
+        """Judge unknown subsets; judge nothing and return False if that is too much."""
         new = {key: mask for mask in masks if (key := mask.tobytes()) not in self._accuracy}
         if len(self._accuracy) + len(new) > self.budget:
             return False
@@ -353,29 +353,29 @@ class JudgedSubsets:
         return True
 
     def accuracy(self, masks: np.ndarray) -> np.ndarray:
-        """Accuracies of masks (m, D) that were looked at."""
+        """Return accuracies of masks (m, D) that were looked at."""
         return np.array([self._accuracy[mask.tobytes()] for mask in masks])
 
     def disagreement(self, mask: np.ndarray, others: np.ndarray) -> float:
-        """Weighted share of rows decided otherwise, mean over the others; 0 without any."""
+        """Return the weighted share of rows decided otherwise, the mean over the others, or 0."""
         own = self._decisions[mask.tobytes()]
         shares = [self.share @ (own != self._decisions[other.tobytes()]) for other in others]
         return float(np.mean(shares)) if shares else 0.0
 
     def note(self, masks: np.ndarray, criterion: float) -> None:
-        """Keep where the search stands after a pass or a generation."""
+        """Record the state of the search after a pass or a generation."""
         stage = {"accuracy": self.accuracy(masks), "subset_size": masks.sum(axis=1)}
         self.history.append({"criterion": criterion, **stage, "n_fits": self.n_fits})
 
 
 def _draws(seed: int, purpose: Any, run: int, numbers: Any, size: int, place: int = 0) -> Any:
-    """Uniform numbers (len(numbers), size), each row of an address of its own."""
+    """Return uniform numbers (len(numbers), size), each row of an address of its own."""
     rows = [UniformRows(seed, purpose, run, number, size).read(place, 1)[0] for number in numbers]
     return np.array(rows).reshape(-1, size)
 
 
 def random_subsets(seed: int, count: int, n_features: int) -> np.ndarray:
-    """Subsets that hold each feature with probability one half, and at least one."""
+    """Draw subsets that hold each feature with probability one half, and at least one."""
     draws = _draws(seed, Purpose.START, 0, range(count), n_features)
     return _never_empty(draws < 0.5, draws)
 
@@ -392,7 +392,7 @@ def _never_empty(masks: np.ndarray, draws: np.ndarray) -> np.ndarray:
 def hill_climb(
     judged: JudgedSubsets, starts: np.ndarray, acceptance: str, max_passes: int
 ) -> tuple[np.ndarray, bool]:
-    """Flip one feature of one subset at a time, for as long as that helps.
+    """Flip one feature of one subset at a time, as long as that helps.
 
     The criterion of subset k is ``c_k = a_k + alpha d_k``: its accuracy and ``alpha`` (the weight
     of diversity) times its mean disagreement ``d_k`` with the K - 1 others. That of the flock is
@@ -400,7 +400,7 @@ def hill_climb(
     x raises J by x / K: every flip that is kept helps the flock, and the climb must end. Features
     are tried in an order drawn for each subset and pass. With ``acceptance="sum"`` a flip is kept
     that raises ``c_k``; with "both" one that raises the accuracy or the disagreement and lowers
-    neither. Returned are the subsets, and whether the search ended before the budget did.
+    neither. The result is the subsets, and whether the search ended within the budget.
     """
     support, alpha = starts.copy(), judged.diversity_weight
     members = np.arange(len(support))
@@ -429,7 +429,7 @@ def hill_climb(
         draws = _draws(judged.seed, Purpose.FLIP, _ORDER, members, support.shape[1], number)
         before, complete = support.copy(), True
         for tried in draws.argsort(axis=1, kind="stable").T:
-            # What one subset scores does not depend on the others: all K are judged at once.
+            # The score of one subset does not depend on the others: all K are judged at once.
             flipped = support.copy()
             flipped[members, tried] ^= True
             useful = np.flatnonzero(flipped.any(axis=1))
@@ -452,20 +452,20 @@ def hill_climb(
 def evolve(
     judged: JudgedSubsets, population: np.ndarray, n_generations: int
 ) -> tuple[np.ndarray, bool]:
-    """Eshelman's CHC: crossing of unlike parents, survival of the best, no mutation but restarts.
+    """Run Eshelman's CHC: crossing of unlike parents, survival of the best, restarts.
 
     Parents are paired at random. A pair is crossed if half of the bits in which it differs are
     more than a threshold: D/4 at first, one less after each generation that no child survives.
-    Children swap half of those bits (HUX), so what parents have in common is kept. The best of old
-    and new survive, the older of equals. When the threshold is below 0, all but the best are
-    replaced by copies of it with 35 % of the bits flipped. Returned are the best N different
+    Children swap half of those bits (HUX), so that the common bits of parents are kept. The best
+    of old and new survive, the older of equals. When the threshold is below 0, all but the best
+    are replaced by copies of it with 35 % of the bits flipped. The result is the best N different
     subsets of all populations, the best first (fewer, if there were not as many), and whether the
-    search ended before the budget did.
+    search ended within the budget.
     """
     (size, n_features), seed = population.shape, judged.seed
 
     def best_first(*masks: np.ndarray) -> np.ndarray:
-        """Sorted by accuracy; equals stay in their order."""
+        """Sort masks by accuracy; equals stay in their order."""
         masks = np.concatenate(masks)
         return masks[np.argsort(-judged.accuracy(masks), kind="stable")]
 
@@ -497,7 +497,7 @@ def evolve(
 
 
 def _children(population: np.ndarray, threshold: int, seed: int, generation: int) -> np.ndarray:
-    """Half-uniform crossing of random pairs that differ enough; only subsets that are new."""
+    """Return half-uniform crossings of random pairs that differ enough, without known subsets."""
     size, n_features = population.shape
     draws = _draws(seed, Purpose.FLIP, _PAIRS, [0], size, generation)[0]
     pairs = draws.argsort(kind="stable")[: size // 2 * 2].reshape(-1, 2)
@@ -520,11 +520,11 @@ def _children(population: np.ndarray, threshold: int, seed: int, generation: int
 
 
 def choose(judged: JudgedSubsets, support: np.ndarray, n_members: int) -> np.ndarray:
-    """The best subset, then each time the one with the best ``a_k + alpha d_k``.
+    """Choose the best subset, then each time the one with the best ``a_k + alpha d_k``.
 
     ``d_k`` is the mean disagreement with those chosen before, and ``alpha`` the weight of
-    diversity. ``support`` (N, D) has the most accurate subsets first. Where there are fewer of
-    them than members, they are taken again in the same order.
+    diversity. ``support`` (N, D) has the most accurate subsets first. If there are fewer of them
+    than members, they are chosen again in the same order.
     """
     left, chosen = list(range(len(support))), list[int]()
     accuracy = judged.accuracy(support)

@@ -1,10 +1,10 @@
 """A model as a web page and a JSON endpoint, on this machine unless told otherwise.
 
-``covey serve model.covey`` is the command; `make_app` gives the same application to those who run
-a server of their own, and `run` runs it here. FastAPI and uvicorn are in the extra ``serve``.
+``covey serve model.covey`` is the command; `make_app` makes the same application for a server of
+your own, and `run` runs it here. FastAPI and uvicorn are in the extra ``serve``.
 
 Requests are checked against a schema made of the model's columns, and bounded in size and time
-(`Limits`); whatever is wrong with one is said in one sentence.
+(`Limits`); an error in one is described in one sentence.
 """
 
 try:

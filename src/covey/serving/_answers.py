@@ -1,4 +1,4 @@
-"""The answers of a model to rows, and the reasons for them, as JSON has them."""
+"""The answers of a model to rows, and the reasons for them, in the form of JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from covey.tables._kinds import without_point
 if TYPE_CHECKING:
     import pandas as pd
 
-# A number is remarked on if it is outside the range by this share of it: of a long table not every
+# A number gets a remark if it is outside the range by this share of it: in a long table not every
 # row was looked at.
 _MARGIN = 0.05
 _MOST_MEMBERS = 8
@@ -102,7 +102,7 @@ class Answers:
         elif level is not None:
             bounds = model.predict_interval(numbers, level).tolist()
             for answer, own in zip(made, bounds, strict=True):
-                # With too few rows held out there are no bounds.
+                # If too few rows were held out, there are no bounds.
                 finite = (bound if math.isfinite(bound) else None for bound in own)
                 answer.update(zip(("low", "high"), finite, strict=True))
         for answer, row in zip(made, rows, strict=True):
@@ -113,7 +113,7 @@ class Answers:
         """Return for each row the answer, what moved it, and who decided."""
         told = self._model.explain(self.frame(rows), top=top, max_members=_MOST_MEMBERS)
         parts = ("baseline", "because", "against", "other", "members")
-        # Members that only together say what can be are no answers of their own.
+        # Members whose sum alone is possible have no answers of their own.
         return [
             {"answer": answer, **{name: record[name] for name in parts}}
             | ({"members": []} if record.get("cancelling") else {})
@@ -134,7 +134,7 @@ class Answers:
         return made
 
     def wanted(self, to: Any) -> Any:
-        """Return an answer that is asked for, as the model has it."""
+        """Return the wanted answer in the model's own type."""
         if self.classes is None:
             if isinstance(to, bool | str | None):
                 raise HTTPException(422, "to: give the number that the prediction is to reach.")

@@ -1,4 +1,4 @@
-"""The application: what stands before it, the page, and the endpoints."""
+"""The application: the guard in front of it, the page, and the endpoints."""
 
 # Annotations are not postponed here: FastAPI reads them, and requests are made for each model.
 import asyncio
@@ -22,14 +22,14 @@ from covey.serving._answers import Answers
 from covey.serving._batches import Batches, Limits
 from covey.serving._columns import columns_of, facts_of
 
-# The names of this machine, for itself.
+# The names of this machine for itself.
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # Names and values of a request's headers and its path, in bytes; browsers send some thousand.
 MOST_HEADER_BYTES = 32_768
 # The most rows of several requests that are answered together. An explanation takes many
 # predictions: the most that are made together, and that wait.
 _ROWS_AT_ONCE, _EXPLANATIONS = 2048, (8, 64)
-# For every answer: nothing of it is guessed, framed, kept or told to other hosts.
+# Headers of every answer: nothing in it is guessed, framed, kept or told to other hosts.
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -95,8 +95,8 @@ def make_app(
     facts, names = facts_of(model, columns), [one.name for one in columns]
     answers = Answers(model, columns)
     Predict, Explain, WhatIf, Smallest = api.requests_of(columns, limits.rows)
-    # The model imports and keeps on first use what it needs; and one that cannot predict at all
-    # is not served.
+    # On first use the model imports and keeps what it needs; and one that cannot predict at all is
+    # not served.
     answers.predict([dict.fromkeys(names)])
     predicted = Batches(answers.predict, _ROWS_AT_ONCE, limits.waiting, limits.seconds)
     explained = Batches(lambda rows, how: how[0](rows, *how[1:]), *_EXPLANATIONS, limits.seconds)
@@ -171,13 +171,13 @@ def refused(error: HTTPException, limits: Limits) -> JSONResponse:
 
 
 def guard(app: Any, limits: Limits, hosts: Collection[str] | None) -> Any:
-    """Return an ASGI application around another one: who may ask, how much, and what leaves it.
+    """Return an ASGI application that guards another one: who may ask, how much, which headers.
 
-    It refuses host names that are not among ``hosts``: a page elsewhere could otherwise reach a
-    server on the loopback address by a name that it lets point there. So it does with bodies that
-    do not say that they are JSON, which forms of other pages can send, and with heads and bodies
-    that are too long or too slow. A failure inside becomes a sentence, and every answer gets the
-    headers that make browsers careful.
+    It refuses host names that are not among ``hosts``: a foreign page could otherwise reach a
+    server on the loopback address by a name that resolves to it. It also refuses bodies that are
+    not declared as JSON, which forms of other pages can send, and heads and bodies that are too
+    long or too slow. A failure inside becomes a sentence, and every answer gets the headers that
+    make browsers careful.
     """
 
     def fault(scope: dict[str, Any]) -> int | None:
@@ -225,7 +225,7 @@ def guard(app: Any, limits: Limits, hosts: Collection[str] | None) -> Any:
             if status is None:
                 await app(scope, limited, careful)
         except Exception as error:
-            # In ASCII and quoted: names in it could be orders to a terminal.
+            # In ASCII and quoted: names in it could contain control codes for a terminal.
             print(f"covey: a request failed: {ascii(error)[:300]}", file=sys.stderr, flush=True)
             status = 500
         if status is not None and not started:

@@ -1,4 +1,4 @@
-"""Requests that wait are answered together: one call of the model for many of them."""
+"""Batches of waiting requests: one call of the model answers many of them."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Batches:
     """Calls of a function, in one thread, with the rows of all requests that wait.
 
     While a call runs, requests gather; the next call takes them together. So many requests share
-    the cost of a call, and a lone request waits for nobody.
+    the cost of a call, and a single request does not wait.
 
     Parameters
     ----------
     compute : callable
-        ``compute(rows, how)`` gives one answer for each row. If it fails for the rows of several
-        requests, each is tried alone, so that only those fail that deserve it.
+        ``compute(rows, how)`` returns one answer for each row. If it fails for the rows of several
+        requests, each is tried alone, so that only the faulty ones fail.
     most_rows : int
         The most rows of a call, if more than one request is in it.
     most_waiting : int
@@ -111,7 +111,7 @@ class Batches:
             if jobs and (how != jobs[0][1] or n_rows > self._most_rows):
                 break
             self._jobs.popleft()
-            if answers.set_running_or_notify_cancel():  # else nobody waits any more
+            if answers.set_running_or_notify_cancel():  # otherwise nobody waits any longer
                 jobs.append((rows, how, answers))
         if jobs:
             self._answer(jobs)

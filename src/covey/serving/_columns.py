@@ -1,4 +1,4 @@
-"""The columns of a model, as a form, a schema and rows of requests need them."""
+"""The columns of a model, as needed for a form, a schema and rows of requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_NAME, _LONGEST_SHOWN, _LONGEST_SENTENCE = 200, 40, 1_000
 
 @dataclass(frozen=True)
 class Column:
-    """A column as a person fills it in; a value that is not known is None."""
+    """A column as a person fills it in; an unknown value is None."""
 
     name: str
     kind: str  # "number", "category", "text" or "date"
@@ -35,8 +35,8 @@ class Column:
     whole: bool = False  # whether all numbers were whole
     categories: tuple[str, ...] = ()
     clock: bool = False  # whether dates have a time of day
-    share: float | None = None  # how much the column counts, of one
-    used: bool = True  # whether the model looks at the column at all
+    share: float | None = None  # the column's share in the importance of all, from 0 to 1
+    used: bool = True  # whether the model uses the column at all
     gaps: tuple[str, ...] = ()  # values that stand for a gap
     dates: Dates | None = None  # how dates are written
 
@@ -46,7 +46,7 @@ def columns_of(model: Any) -> list[Column]:
     encoders = encoders_of(model)
     if model._seen_columns is None:
         raise ValueError("The model's file says of no column what is usual; fit the model again.")
-    # Not every estimator knows how much columns count.
+    # Not every estimator knows the importance of columns.
     shares = getattr(model, "feature_importances_", [None] * len(encoders))
     made = []
     looked_at = model._columns_looked_at()
@@ -63,7 +63,7 @@ def columns_of(model: Any) -> list[Column]:
             facts.update(dates=encoder, clock=not _CLOCK.isdisjoint(encoder.parts))
             form = "%Y-%m-%dT%H:%M:%S" if facts["clock"] else "%Y-%m-%d"
             for name, value in zip(("typical", "low", "high"), values, strict=True):
-                with suppress(ValueError):  # what cannot be read is not shown
+                with suppress(ValueError):  # unreadable values are not shown
                     facts[name] = date_of(value, encoder).strftime(form)
             made.append(Column(seen.name, "date", **facts))
         elif isinstance(encoder, Categories):
@@ -79,13 +79,13 @@ def _finite(value: Any) -> float | None:
 
 
 def date_of(text: Any, dates: Dates) -> datetime:
-    """Read a date in the column's own format or in ISO 8601; without a zone it is of Greenwich."""
+    """Read a date in the column's own format or in ISO 8601; without a zone it is Greenwich's."""
     found = None
     if dates.format is not None:
         with suppress(ValueError, AttributeError):  # another format
             found = datetime.strptime(text.strip(), dates.format)
     try:
-        # What is finer than a microsecond is dropped.
+        # Anything finer than a microsecond is dropped.
         found = found or datetime.fromisoformat(_FINER_THAN_MICROSECONDS.sub(r"\1", text.strip()))
         found = found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
     except (ValueError, OverflowError, AttributeError):
@@ -106,9 +106,9 @@ def shown(given: Any) -> str:
 
 
 def facts_of(model: Any, columns: list[Column]) -> dict[str, Any]:
-    """Return the facts of a model as JSON has them, and what is known of how good it is.
+    """Return the facts about a model in the form of JSON, and its evaluation.
 
-    That is in the words of all other pages. Files come from anyone: names in them are shortened.
+    These are the words of all other pages. Files come from anyone: names in them are shortened.
     """
     classes = model.classes_.tolist() if hasattr(model, "classes_") else None
     known = getattr(model, "evaluation_", None)
@@ -118,7 +118,7 @@ def facts_of(model: Any, columns: list[Column]) -> dict[str, Any]:
         "covey": covey.__version__,
         "task": "numbers" if classes is None else "classes",
         "classes": classes,
-        # Whether there are sets of classes, or bounds of numbers, to any level.
+        # Whether there are sets of classes, or bounds of numbers, for any level.
         "levels": hasattr(model, "calibration_"),
         "columns": [{k: v for k, v in vars(one).items() if k != "dates"} for one in columns],
         "predicts": one.target[:_LONGEST_NAME] or "the target",

@@ -35,7 +35,7 @@ class _LevelRequest(_Request):
 
 
 def requests_of(columns: Sequence[Column], max_rows: int) -> tuple[type[BaseModel], ...]:
-    """Return the bodies that a model's endpoints take.
+    """Return the types of the bodies that a model's endpoints take.
 
     They are those to predict, to explain, to ask what if, and for the smallest change.
     """
@@ -64,7 +64,7 @@ def requests_of(columns: Sequence[Column], max_rows: int) -> tuple[type[BaseMode
         changes: Changes
 
     class SmallestChangeRequest(_Request):
-        """A row whose answer is to be another, by columns that are not fixed (such as an age).
+        """A row whose answer is to change, by columns that are not fixed (such as an age).
 
         ``to`` is the class that is wanted, by default any other, or the number to reach.
         """
@@ -77,7 +77,7 @@ def requests_of(columns: Sequence[Column], max_rows: int) -> tuple[type[BaseMode
 
 
 def _type_of(one: Column) -> Any:
-    """Return the type of a column's values, with what a schema says of them."""
+    """Return the type of a column's values, with their description in a schema."""
     said = f"A {one.kind}; {_NOT_KNOWN}."
     if one.low is not None and one.high is not None:
         said += f" Seen from {one.low} to {one.high}."
@@ -132,9 +132,9 @@ class Failure(BaseModel):
 class Prediction(BaseModel):
     """The answer for one row: a class, or a number.
 
-    Of a class there are its probability and those of all classes. With a level there is the set
-    of classes, or there are the bounds, that hold the truth so often. Remarks name values that the
-    model has not seen before.
+    For a class there are its probability and those of all classes. With a level there is the set
+    of classes, or there are the bounds, that hold the truth this often. Remarks name values that
+    the model has not seen before.
     """
 
     prediction: Any
@@ -167,7 +167,7 @@ class Reason(BaseModel):
 
 
 class Member(BaseModel):
-    """A member of the flock, as it counts for the row.
+    """A member of the flock, with its part in the answer for the row.
 
     ``because`` has the columns that moved it most, and by how much.
     """
@@ -181,11 +181,11 @@ class Member(BaseModel):
 
 
 class Explanation(BaseModel):
-    """The answer for a row, what speaks for it and against it, and who decided.
+    """The answer for a row, the reasons for and against it, and who decided.
 
-    ``baseline`` is the mean probability, or number, of rows of the training; with all pushes and
-    ``other``, which is what all other columns add, it is the answer. The strongest reasons and the
-    most important members come first.
+    ``baseline`` is the mean probability, or number, of training rows; with all pushes and
+    ``other``, the sum of all other columns, it is the answer. The strongest reasons and the most
+    important members come first.
     """
 
     answer: Prediction

@@ -1,4 +1,4 @@
-"""A server that answers what it has begun to read before it ends."""
+"""A server that answers the requests that it has begun to read before it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TICKS_A_SECOND = 10  # of uvicorn
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Open a socket on an address, or say in one sentence (`OSError`) why that cannot be.
+    """Open a socket on an address, or say in one sentence (`OSError`) why that is impossible.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def is_loopback(host: str) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """Ends in order, whichever signal tells it to, and closes connections that stand still."""
+    """A server that ends in order on any signal, and closes connections that stand still."""
 
     def __init__(self, config: uvicorn.Config, seconds: float, started: Callable[[], None] | None):
         super().__init__(config)
@@ -80,8 +80,8 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Close connections whose client has for too long sent no head or taken no answer.
 
-        That is, those that wait for their client in the same request as they did when this was
-        last looked at. A body that is late is refused by the application.
+        These are connections that wait for their client in the same request as at the last look.
+        The application refuses a late body itself.
         """
         if counter % self._ticks == 0:
             still = {
@@ -100,14 +100,14 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        # The signal is not raised again: this is how a server ends.
+        # The signal is not raised again: this is the normal end of a server.
         self.force_exit = self.should_exit
         self.should_exit = True
 
     async def shutdown(self, sockets: Any = None) -> None:
         for server in self.servers:
             server.close()
-        # What clients had sent before is read and answered; then connections are closed.
+        # Requests that clients had sent before are read and answered; then connections are closed.
         self.server_state.default_headers = [(b"connection", b"close")]
         await asyncio.sleep(_DRAIN_SECONDS)
         await super().shutdown(sockets)
@@ -122,14 +122,14 @@ def run(
 ) -> int:
     """Serve an application until SIGINT (Ctrl-C) or SIGTERM; a second one ends it at once.
 
-    Requests that are under way are answered; connections that come later are refused.
+    Requests that are under way are answered; later connections are refused.
 
     Parameters
     ----------
     app : ASGI application
-        As `make_app` gives it.
+        An application of `make_app`.
     sock : socket
-        As `bind` gives it.
+        A socket of `bind`.
     limits : Limits, optional
     started : callable, optional
         Called when requests can be answered.
@@ -137,7 +137,7 @@ def run(
     Returns
     -------
     n_requests : int
-        How many requests were answered, by whatever status.
+        The number of requests that were answered, with any status.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def run(
         log_level="critical",
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # else a client could name its own address
+        proxy_headers=False,  # otherwise a client could name its own address
         limit_concurrency=limits.connections,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(limits.seconds) + 1,

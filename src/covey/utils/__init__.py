@@ -1,1 +1,1 @@
-"""Helpers for those who extend covey."""
+"""Helpers for extensions of covey."""

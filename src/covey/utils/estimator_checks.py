@@ -1,8 +1,7 @@
-"""covey's own contract, beside scikit-learn's: what fusers and fused classifiers promise.
+"""covey's own contract, beside scikit-learn's: the promises of fusers and fused classifiers.
 
-Write a fuser or an ensemble of your own, and ``check_fuser`` or ``check_fused_classifier``
-fails where it breaks the contract. Each check is also a function of its own, for use with a test
-runner::
+Write a fuser or an ensemble of your own, and ``check_fuser`` or ``check_fused_classifier`` fails
+if it breaks the contract. Each check is also a function of its own, for use with a test runner::
 
     @pytest.mark.parametrize("check", FUSER_CHECKS)
     def test_my_fuser(check):
@@ -88,7 +87,7 @@ class _Case:
 
 
 def check_rows_sum_to_one(fuser: Fuser) -> None:
-    """Fused probabilities are probabilities."""
+    """Check that fused probabilities are probabilities."""
     for n_classes in (2, 3, 7):
         fused = _Case(fuser, n_classes=n_classes).fuse()
         assert fused.shape == (40, n_classes)
@@ -97,7 +96,7 @@ def check_rows_sum_to_one(fuser: Fuser) -> None:
 
 
 def check_importance_is_a_distribution(fuser: Fuser) -> None:
-    """Importances are non-negative and sum to one."""
+    """Check that importances are non-negative and sum to one."""
     importance = _Case(fuser).importance()
     assert importance.shape == (40, 5)
     assert (importance >= 0).all()
@@ -105,7 +104,7 @@ def check_importance_is_a_distribution(fuser: Fuser) -> None:
 
 
 def check_rows_are_independent(fuser: Fuser) -> None:
-    """What is fused for a sample does not depend on which others are fused with it."""
+    """Check that the fusion of a sample does not depend on the others fused with it."""
     case = _Case(fuser)
     whole = case.fuse()
     for rows in (slice(0, 1), slice(7, 20), slice(39, 40)):
@@ -113,14 +112,14 @@ def check_rows_are_independent(fuser: Fuser) -> None:
 
 
 def check_log_is_the_logarithm(fuser: Fuser) -> None:
-    """``fuse_log`` is the logarithm of ``fuse``."""
+    """Check that ``fuse_log`` is the logarithm of ``fuse``."""
     case = _Case(fuser)
     logs = case.fuser.fuse_log(case.P, case.X, case.y)
     np.testing.assert_allclose(np.exp(logs), case.fuse(), atol=1e-12)
 
 
 def check_unanimous_certainty_stays(fuser: Fuser) -> None:
-    """Where all members are certain of one class, so is the fuser, if it promises that."""
+    """Check that a class of which all members are certain stays certain, if that is promised."""
     if not fuser.keeps_certainty:
         return
     case = _Case(fuser)
@@ -131,7 +130,7 @@ def check_unanimous_certainty_stays(fuser: Fuser) -> None:
 
 
 def check_zeros_give_no_nan(fuser: Fuser) -> None:
-    """Members that rule every class out between them leave probabilities behind."""
+    """Check that members that together rule every class out leave probabilities."""
     case = _Case(fuser)
     vetoes = np.tile(np.eye(3)[[0, 1, 2, 0, 1]], (40, 1, 1))
     fused = case.fuse(vetoes)
@@ -140,7 +139,7 @@ def check_zeros_give_no_nan(fuser: Fuser) -> None:
 
 
 def check_absent_members_do_not_count(fuser: Fuser) -> None:
-    """A member without a prediction of a sample has no importance and no influence on it."""
+    """Check that a member without a prediction of a sample has no influence on it."""
     case = _Case(fuser)
     available = np.ones((40, 5), dtype=bool)
     available[::2, 1] = False
@@ -157,7 +156,7 @@ def check_absent_members_do_not_count(fuser: Fuser) -> None:
 
 
 def check_predictions_are_left_alone(fuser: Fuser) -> None:
-    """Fusing changes nothing of what it was given."""
+    """Check that fusing changes nothing in its arguments."""
     case = _Case(fuser)
     before = case.P.copy()
     case.fuse()
@@ -166,7 +165,7 @@ def check_predictions_are_left_alone(fuser: Fuser) -> None:
 
 
 def check_parameters_survive_cloning(fuser: Fuser) -> None:
-    """``fit`` sets no constructor parameter, and a clone has them all."""
+    """Check that ``fit`` sets no constructor parameter, and a clone has them all."""
     before = {name: repr(value) for name, value in fuser.get_params().items()}
     case = _Case(fuser)
     after = {name: repr(value) for name, value in case.fuser.get_params().items()}
@@ -174,7 +173,7 @@ def check_parameters_survive_cloning(fuser: Fuser) -> None:
 
 
 def check_wrong_kind_is_refused(fuser: Fuser) -> None:
-    """Raw values of regressors are no predictions of classes."""
+    """Check that raw values of regressors are refused as predictions of classes."""
     case = _Case(fuser)
     message = ""
     try:
@@ -210,7 +209,7 @@ def _fitted(classifier: Any, n_classes: int = 3) -> tuple[Any, np.ndarray, np.nd
 
 
 def check_predict_is_the_argmax(classifier: Any) -> None:
-    """The decision is the most probable class, where there are probabilities."""
+    """Check that the decision is the most probable class, if there are probabilities."""
     fitted, X, _ = _fitted(classifier)
     if not hasattr(fitted, "predict_proba"):
         return
@@ -219,14 +218,14 @@ def check_predict_is_the_argmax(classifier: Any) -> None:
 
 
 def check_member_probabilities(classifier: Any) -> None:
-    """Members' probabilities have one row a sample, one column a member, one layer a class."""
+    """Check that members' probabilities have shape (n_samples, n_members, n_classes)."""
     fitted, X, _ = _fitted(classifier)
     probabilities = fitted.member_probabilities(X)
     assert probabilities.shape == (len(X), len(fitted.estimators_), len(fitted.classes_))
 
 
 def check_explain_fusion(classifier: Any) -> None:
-    """Who decided: non-negative importances that sum to one."""
+    """Check that importances are non-negative and sum to one."""
     fitted, X, _ = _fitted(classifier)
     importance = fitted.explain_fusion(X)
     assert importance.shape == (len(X), len(fitted.estimators_))
@@ -235,14 +234,14 @@ def check_explain_fusion(classifier: Any) -> None:
 
 
 def check_oracle_bounds_members(classifier: Any) -> None:
-    """No member is more accurate than the oracle (the paper's Theorem 1)."""
+    """Check that no member is more accurate than the oracle (the paper's Theorem 1)."""
     fitted, X, y = _fitted(classifier)
     right = fitted.classes_[fitted.member_probabilities(X).argmax(axis=2)] == y[:, None]
     assert fitted.oracle_score(X, y) >= right.mean(axis=0).max()
 
 
 def check_labels_of_any_kind(classifier: Any) -> None:
-    """Strings work as labels."""
+    """Check that strings work as labels."""
     fitted, X, y = _fitted(classifier)
     names = np.array(["low", "mid", "top"])[y]
     renamed = clone(classifier).fit(X, names)
