@@ -32,6 +32,7 @@ from covey._validation import (
 )
 from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._base_flock import Flock
+from covey.members._ensemble import check_two_classes
 from covey.members._growing import Growing
 from covey.members._prepared_fit import PreparedFit, check_newton
 from covey.members._rows_in_memory import InMemoryRows
@@ -304,13 +305,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         classifies = isinstance(recipe, SubsetEnsembleClassifier)
         if classifies:
             classes, strata = np.unique(y, return_inverse=True)
-            if len(np.unique(strata[weight > 0])) < 2:
-                known = classes[np.unique(strata[weight > 0])]
-                counted = "" if len(classes) < 2 else " whose sample_weight is above 0"
-                raise ValueError(
-                    f"SubsetSelector needs samples of at least 2 classes in y{counted}, got "
-                    f"{len(known)} class: {known.tolist()}."
-                )
+            check_two_classes("SubsetSelector", classes, np.bincount(strata, weight))
         else:
             y = np.asarray(y, dtype=np.float64)
             strata = core.strata_of_values(y)

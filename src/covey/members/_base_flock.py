@@ -36,7 +36,7 @@ from covey.members._calibrated import (
     SetCalibration,
 )
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
-from covey.members._importance import MOST_KEPT, TrainingSample
+from covey.members._importance import MOST_KEPT, HeldOutSample, TrainingSample
 from covey.members._linear_model import GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._mixed_model import MixedModel
@@ -211,6 +211,12 @@ class Flock(CallbackSupportMixin, Ensemble):
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
+    def __getstate__(self) -> Any:
+        """Return the state of a copy, with what was measured instead of the rows to measure by."""
+        if isinstance(self._importance_of_columns, HeldOutSample):
+            self._importance_of_columns = self.importance_
+        return super().__getstate__()
+
     def _put_behind(self, first: TablePreparation) -> None:
         """Let the flock read a table's own columns from now on, before those it was fitted to."""
         known, made_of, columns = self.model_, first.preparation_, first.feature_names_in_
@@ -220,10 +226,10 @@ class Flock(CallbackSupportMixin, Ensemble):
         used: dict[str, Any] = {name: made_of.on_features(getattr(known, name)) for name in names}
         self.model_ = replace(known, table=table, **used)
         found = self._importance_of_columns
-        if hasattr(found, "on_columns"):
-            found = found.on_columns(columns.tolist(), made_of.column_of)
-        elif found is not None:
+        if isinstance(found, TrainingSample):
             found = replace(found, unit=made_of.column_of)
+        elif (measured := self.importance_) is not None:
+            found = measured.on_columns(columns.tolist(), made_of.column_of)
         self._importance_of_columns = found
 
     def _keep_prepared(self, rows: InMemoryRows) -> None:

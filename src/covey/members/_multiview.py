@@ -46,7 +46,8 @@ from covey.fusers import Fuser, Mean, Predictions
 from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind, member_output
 from covey.fusers._predictions import align_classes, concatenated
-from covey.members._ensemble import Ensemble
+from covey.members._ensemble import Ensemble, check_two_classes
+from covey.tables._categories import is_gap
 from covey.tables._columns import chosen_columns, label_of
 
 METHODS = ("co_training", "co_em", "supervised")
@@ -616,14 +617,7 @@ def missing_entries(values: np.ndarray) -> np.ndarray:
     """Return where an array holds nothing: None, NaN or pandas' NA."""
     if values.dtype.kind != "O":
         return values != values
-    return np.array([_is_missing(value) for value in values], dtype=bool)
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True  # pandas' NA compares to NA, which is neither true nor false
+    return np.array([is_gap(value) for value in values], dtype=bool)
 
 
 def rows_with_views(X: Any, views: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -669,7 +663,7 @@ def fill_missing(X: Any, means: np.ndarray) -> Any:
 def labelled_rows(y: np.ndarray, unlabeled_label: Any) -> np.ndarray:
     """Return which rows have a label, (n,) bool."""
     unlabelled = missing = missing_entries(y)
-    if unlabeled_label is None or not _is_missing(unlabeled_label):
+    if unlabeled_label is None or not is_gap(unlabeled_label):
         if y.dtype.kind == "O" and missing.any():
             raise ValueError(
                 f"y holds no label (None or NaN) in row {int(np.argmax(missing))}; give it "
@@ -703,13 +697,7 @@ def encode_known(
     classes, known = np.unique(labels, return_inverse=True)
     codes = np.full(len(y), -1)
     codes[labelled] = known
-    counted = np.unique(known[weight[labelled] > 0])
-    if len(counted) < 2:
-        weighted = "" if len(classes) < 2 else " whose sample_weight is above 0"
-        raise ValueError(
-            f"{owner} needs labelled samples of at least 2 classes in y"
-            f"{weighted}, got {len(counted)} class: {classes[counted].tolist()}."
-        )
+    check_two_classes(owner, classes, np.bincount(known, weight[labelled]))
     return classes, codes
 
 
