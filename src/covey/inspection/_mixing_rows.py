@@ -158,7 +158,15 @@ def user_table(model: Any, X: Any) -> Any:
     reading = getattr(getattr(model, "preparation_", None), "reading", None)
     if reading is not None and hasattr(X, "columns"):
         return table_for(model, X)
-    return as_table(X if hasattr(X, "columns") else to_numpy(X))
+    table = as_table(X if hasattr(X, "columns") else to_numpy(X))
+    if reading is None or not isinstance(table, np.ndarray):
+        return table
+    declared = {place: one for place, one in enumerate(reading.encoders) if one and one.gaps}
+    if declared:
+        table = table.astype(np.float64 if table.dtype.kind in "biuf" else object)
+    for place, encoder in declared.items():
+        table[:, place] = encoder.present(table[:, place])
+    return table
 
 
 class MixedRows:
