@@ -93,7 +93,9 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     max_members : int or None, default=None
         The most members that the flock may have, in all groups together.
     max_terms : int or None, default=None
-        The most terms that the flock may have, in all members and gates together.
+        The most terms that the flock may have, in all members and gates together. Members alone
+        then keep the ramps and products that matter most, not all of those of a feature, unless
+        ``max_features``, ``feature_groups`` or ``always_keep`` is given, too.
     averaged : "auto" or bool, default="auto"
         Whether the flock is the average of what is selected as it was fitted to all rows and to
         each fold (five at most), with up to six times as many members to read. Predicted numbers
@@ -188,9 +190,10 @@ default="from_dtype"
         The weight of each group; they sum to one.
     cv_results_ : dict of ndarrays
         The candidates, which are points of paths: ``basis``, ``n_members``, ``pool``, ``gate``,
-        ``alpha``, ``n_features`` (how many a member has on average), ``n_terms`` (how many it
-        can have at most), ``n_rows`` (how many there were to fit on: of long tables a
-        candidate that may win is listed again with more of them), their ``log_loss`` on held-out
+        ``alpha``, ``n_features`` (how many a member has on average; where it has single ramps
+        and products, how many of these), ``n_terms`` (how many it can have at most), ``n_rows``
+        (how many there were to fit on: of long tables a candidate that may win is listed again
+        with more of them), their ``log_loss`` on held-out
         rows, and the ``weight`` they were given.
     out_of_fold_ : Bunch
         What is predicted of rows by the same members as they were fitted without them:
