@@ -250,7 +250,7 @@ class LinearSearch:
             )
 
         def is_late() -> bool:
-            late = self._clock.was_late(share)
+            late = self._clock.as_before(self._clock.is_late(share))
             if late:
                 says.begin("the time for linear members is over: no more are tried")
             return late
