@@ -259,7 +259,7 @@ class Candidate:
 
     @property
     def left(self) -> tuple[str, int]:
-        """What paths that are compared with each other have in common at a point."""
+        """Return what paths that are compared have in common at a point."""
         return self.family.drops, self.size
 
 
