@@ -65,7 +65,7 @@ class FeatureColumns:
 
     @cached_property
     def single(self) -> FeatureColumns:
-        """Return the same columns, as if each were a feature of its own."""
+        """Return these columns as if each were a feature of its own."""
         of_columns = Basis.plain(self.n_columns)
         return FeatureColumns(of_columns, np.arange(self.n_columns), self.usable)
 
