@@ -120,11 +120,11 @@ def test_a_date_or_number_that_cannot_be_read_counts_as_missing_and_is_named(tmp
     table.loc[2, ["day", "paid"]] = None
     table.to_csv(tmp_path / "table.csv", index=False)
     told = {
-        1: "Note: day: 'one day' cannot be read (at the fit dates such as 31.01.2026) and counts as",
-        2: "Note: paid: 'much' cannot be read (at the fit numbers such as 1234.5 $) and counts as",
+        1: "day: 'one day' cannot be read (at the fit dates such as 31.01.2026)",
+        2: "paid: 'much' cannot be read (at the fit numbers such as 1234.5 $)",
     }
     for row, sentence in told.items():
         lines = run(tmp_path, tmp_path / "ill.covey", tmp_path / "table.csv", "--row", row).output
-        assert f"{sentence} missing.\n" in lines
+        assert f"Note: {sentence} and counts as missing.\n" in lines
     empty = run(tmp_path, tmp_path / "ill.covey", tmp_path / "table.csv", "--row", 3).output
     assert "cannot be read" not in empty
