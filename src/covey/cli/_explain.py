@@ -52,14 +52,14 @@ def explain(
         if name not in fitted.feature_names_in_:
             raise CommandError(f"--fixed: the model has no column {name!r}.")
     wanted = _wanted(fitted, to)
-    before, given = 0, None
+    before = 0
     for piece, _ in models.pieces_for(fitted, table):
         if row <= before + len(piece):
-            given = piece.iloc[[row - before - 1]].reset_index(drop=True)
             break
         before += len(piece)
-    if given is None:
+    else:
         raise CommandError(f"--row {row}: {table} has {before:,} rows.")
+    given = piece.iloc[[row - before - 1]].reset_index(drop=True)
     card = row_card(fitted, table_for(fitted, given), to=wanted, fixed=fixed or ())
     card.unusual.extend(unread_values(fitted, given))
     target = getattr(getattr(fitted, "evaluation_", None), "target", None)

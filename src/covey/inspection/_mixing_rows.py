@@ -155,18 +155,12 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
 
 def user_table(model: Any, X: Any) -> Any:
     """Return rows as a user gives them to a model: an array, a sparse matrix or a data frame."""
-    reading = getattr(getattr(model, "preparation_", None), "reading", None)
-    if reading is not None and hasattr(X, "columns"):
-        return table_for(model, X)
     table = as_table(X if hasattr(X, "columns") else to_numpy(X))
-    if reading is None or not isinstance(table, np.ndarray):
+    reading = getattr(getattr(model, "preparation_", None), "reading", None)
+    if reading is None or hasattr(table, "tocsr"):
         return table
-    declared = {place: one for place, one in enumerate(reading.encoders) if one and one.gaps}
-    if declared:
-        table = table.astype(np.float64 if table.dtype.kind in "biuf" else object)
-    for place, encoder in declared.items():
-        table[:, place] = encoder.present(table[:, place])
-    return table
+    read = table_for(model, table)
+    return read if hasattr(table, "columns") else read.to_numpy()
 
 
 class MixedRows:

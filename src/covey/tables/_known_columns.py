@@ -57,9 +57,8 @@ def unread_values(model: Any, row: pd.DataFrame) -> list[str]:
         if isinstance(encoder, NumberColumn | Dates):
             values = encoder.present(row[name])
             count, _, example = encoder.unread(values, encoder.numbers(values))
-            if count:
-                what = f"{name}: {str(example)!r} cannot be read"
-                said.append(f"{what} (at the fit {encoder.seen}) and counts as missing")
+            what = f"{name}: {str(example)!r} cannot be read (at the fit {encoder.seen})"
+            said += [f"{what} and counts as missing"] * count
     return said
 
 
