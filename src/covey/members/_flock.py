@@ -52,7 +52,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         This limit and the next two are kept exactly, and one that cannot be kept is refused.
     max_members, max_terms : int or None, default=None
         The most members, and the most terms, in all groups together. A *term* is one column in one
-        member, all classes together, or one column in the gate of one group.
+        member, all classes together, or one column in the gate of one group. To spend few terms
+        well, members alone may then keep single ramps and products of a feature, not only all.
     averaged : "auto" or bool, default="auto"
         Whether to average the flock of all rows with those of the folds (five at most), which has
         more members to read. "auto": for numbers, if there are 200 rows and 150 terms or more.
