@@ -40,7 +40,8 @@ _MOST_CODES = 20
 _WORDS_OF_PROSE = 4
 _IDS = r"ids?|key|uuid|guid|(p|row|case|user|record|person|patient|subject|customer|order)id"
 _ID_NAME = re.compile(
-    rf"(^|[\W_])({_IDS}|index|idx|nr|no|seqno|number|row|rownames?|unnamed)([\W_]|$)", re.IGNORECASE
+    rf"(^|[\W_])({_IDS}|index|idx|nr|no|seqno|number|row|rownames?|unnamed)([\W_]|$)",
+    re.IGNORECASE,
 )
 _SURE_ID_NAME = re.compile(rf"(^|[\W_])({_IDS})([\W_]|$)", re.IGNORECASE)
 _RANK_NAME = re.compile(
