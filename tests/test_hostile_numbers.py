@@ -107,7 +107,7 @@ def test_a_selector_names_the_classes_that_count():
     X = np.random.default_rng(0).normal(size=(40, 3))
     weight = np.zeros(40)
     weight[0] = 1
-    with pytest.raises(ValueError, match="whose sample_weight is above 0, got 1 class"):
+    with pytest.raises(ValueError, match="whose weight is above 0, got 1 class"):
         covey.SubsetSelector(n_resamples=2).fit(X, X[:, 0] > 0, sample_weight=weight)
 
 

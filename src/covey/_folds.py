@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from covey._core.gating.gate import N_FOLDS
 from covey._core.search.folds import assigned_folds, drawn, possible_folds, ranked_classes
-from covey._validation import check_number
+from covey._validation import check_number, check_one_each
 
 
 def check_cv_parameter(cv: Any) -> None:
@@ -110,11 +110,7 @@ def penalty_folds(
 def check_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
     """Return groups as numbers, one per row."""
     groups = np.asarray(groups)
-    if groups.ndim != 1 or len(groups) != n_samples:
-        raise ValueError(
-            f"groups must hold one entry for each of the {n_samples} rows of X, got an array of "
-            f"shape {groups.shape}."
-        )
+    check_one_each(groups, n_samples, "groups", "entry for each of the {} rows of X")
     try:
         return np.unique(groups, return_inverse=True)[1]
     except TypeError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covey._number_words import points, quoted
+from covey._number_words import counted, points, quoted
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
@@ -213,7 +213,7 @@ class Size:
 
     def __str__(self) -> str:
         if self.terms is not None:
-            return f"{self.terms:,} term{'' if self.terms == 1 else 's'}"
+            return counted(self.terms, "term")
         megabytes = self.n_bytes / 1e6
         return f"{megabytes:.1f} MB" if megabytes >= 0.05 else f"{self.n_bytes / 1e3:.0f} kB"
 

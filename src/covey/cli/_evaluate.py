@@ -13,6 +13,7 @@ import numpy as np
 
 from covey._callbacks import keeping_what_is_found
 from covey._number_words import rough
+from covey._plain_words import first_line
 from covey.cli._console import CommandError, Console
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
@@ -147,7 +148,7 @@ class Trial:
                     # Foreign models may raise anything.
                     if self.failures is None:
                         raise
-                    self.failures[name] = (str(error) or type(error).__name__).splitlines()[0]
+                    self.failures[name] = first_line(error)
                 self.step("", 1)
 
     def _fitted(

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
+from covey._plain_words import first_line
 from covey.cli._console import CommandError
 from covey.cli._options import PART
 from covey.cli._text_tables import Note, column_names, csv_batches, ignored, utf8_blocks
@@ -101,7 +102,7 @@ def sentences(name: str) -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error, EOFError):
         raise CommandError(f"{name} is a damaged gzip file; copy or download it again.") from None
     except pa.ArrowException as error:
-        raise CommandError(f"{name} cannot be read: {str(error).splitlines()[0]}") from None
+        raise CommandError(f"{name} cannot be read: {first_line(error)}") from None
 
 
 @contextmanager
@@ -290,8 +291,7 @@ def _cells(source: Any, name: str, sheet: str | None, note: Note) -> list[list[A
                 break
     except python_calamine.CalamineError as error:
         raise CommandError(
-            f"{name} cannot be read as a spreadsheet ({str(error).splitlines()[0]}); save the "
-            "table as CSV."
+            f"{name} cannot be read as a spreadsheet ({first_line(error)}); save the table as CSV."
         ) from None
     if rows and sheet is None and len(names) > 1:
         note(f"{name} has {len(names)} sheets, and {chosen!r} is read; --sheet names another one.")
@@ -403,9 +403,8 @@ def _connection(path: str, kind: str) -> Iterator[Any]:
                 database.execute("PRAGMA query_only = ON")
             yield database
     except failure as error:
-        said = str(error).strip().splitlines()[0].rstrip(".")
-        article = "an" if kind == "SQLite" else "a"
-        raise CommandError(f"{path} cannot be read as {article} {kind} file: {said}.") from None
+        what = "an SQLite" if kind == "SQLite" else "a DuckDB"
+        raise CommandError(f"{path} cannot be read as {what} file: {first_line(error)}.") from None
 
 
 def _table_of(path: str, table: str | None, kinds: dict[str, str]) -> str:

@@ -76,7 +76,7 @@ class Effect:
 
     @property
     def spread(self) -> float:
-        """How far the column alone moves the prediction."""
+        """The distance that the column alone moves the prediction."""
         return max(self.model) - min(self.model)
 
 

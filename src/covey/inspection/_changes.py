@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from covey._core.arrays import evenly
 from covey._core.inspection.contributions import shapley
 from covey._decisions import decided, scored
 from covey._validation import check_number
@@ -371,7 +372,7 @@ def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) 
     sure = goal.sure(tried.answers)
     of_column = {place: sure[tried.of == place].max() for place in tried.places}
     chosen = sorted(tried.places, key=lambda place: -of_column[place])[:_COLUMNS_OF_PAIRS]
-    some = {place: _spread(np.flatnonzero(tried.of == place)) for place in chosen}
+    some = {place: evenly(np.flatnonzero(tried.of == place), _VALUES_OF_PAIRS) for place in chosen}
     pairs = [
         np.stack(np.meshgrid(some[one], some[other]), axis=-1).reshape(-1, 2)
         for one, other in combinations(chosen, 2)
@@ -391,13 +392,6 @@ def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) 
         if found is not None:
             return found
     return best
-
-
-def _spread(numbers: np.ndarray) -> np.ndarray:
-    """Pick at most this many of the values of a column, evenly."""
-    if len(numbers) <= _VALUES_OF_PAIRS:
-        return numbers
-    return numbers[np.linspace(0, len(numbers) - 1, _VALUES_OF_PAIRS).astype(np.intp)]
 
 
 def _growing(count: int) -> Iterator[tuple[int, int]]:

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._core.limits import TINY
+from covey._plain_words import first_line
 from covey._validation import check_choice, check_number, check_one_each, check_sample_weight
 from covey.fusers import Fuser
 from covey.fusers._fixed import make_fuser
@@ -795,8 +796,9 @@ class DecisionRegionsDisplay(Display):
         try:
             points = check_array(X, dtype=np.float64, input_name="X")
         except (TypeError, ValueError) as error:
-            why = str(error).splitlines()[0]
-            raise ValueError(f"X must hold finite numbers to be drawn on a plane: {why}") from None
+            raise ValueError(
+                f"X must hold finite numbers to be drawn on a plane: {first_line(error)}."
+            ) from None
         if points.shape[1] != 2:
             raise ValueError(
                 f"X must have two features to be drawn on a plane, got {points.shape[1]}; fit "

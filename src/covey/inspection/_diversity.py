@@ -191,7 +191,7 @@ def diversity(
         found = measure.formula(sums[measure.sums])
         if measure.pairwise:
             matrices[name] = found
-            found = core.mean_of_pairs(found)
+            found = float(found[np.triu_indices(len(found), 1)].mean())
         values[name] = found
     return Diversity(values, matrices, P.names)
 

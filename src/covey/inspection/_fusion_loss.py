@@ -224,7 +224,7 @@ class GateShare:
 
     @property
     def share(self) -> float:
-        """How much of the flock is its gate, from 0 to 1.
+        """The gate's share in the flock, from 0 to 1.
 
         It is the loss without the gate, divided by the sum of the losses without the gate and
         without the members. It is 1 if members are constant, 0 if the gate is, and NaN if neither

@@ -64,7 +64,8 @@ class KindComparison:
         ]
         for number, name in enumerate(suited):
             kind = wanted[name]
-            if library.names and self._clock.was_late(SHARE_OF_SEARCH):
+            is_late = self._clock.is_late(SHARE_OF_SEARCH)
+            if library.names and self._clock.as_before(is_late):
                 self._says.begin(
                     "most of the time is over, not tried: " + ", ".join(suited[number:])
                 )

@@ -224,7 +224,10 @@ class LinearSearch:
         n_members = int(flock.n_estimators)
         if flock.max_members is not None:
             n_members = min(n_members, int(flock.max_members))
-        return families(task, self._effort, n_members, flock.alpha, size, left)
+        # A limit of terms counts columns; the other limits, and groups, are of whole features.
+        of_features = (flock.max_features, flock.feature_groups, flock.always_keep)
+        columns = flock.max_terms is not None and all(given is None for given in of_features)
+        return families(task, self._effort, n_members, flock.alpha, size, left, columns)
 
     def _watch(self, share: float, context: Any, given: dict[str, Any]) -> Watch:
         """Return the functions that a search calls on its way."""
@@ -247,7 +250,7 @@ class LinearSearch:
             )
 
         def is_late() -> bool:
-            late = self._clock.was_late(share)
+            late = self._clock.as_before(self._clock.is_late(share))
             if late:
                 says.begin("the time for linear members is over: no more are tried")
             return late

@@ -42,7 +42,7 @@ from covey._validation import check_labels, check_one_target, check_sample_weigh
 from covey.fusers import Fuser, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser
 from covey.fusers._outputs import common_kind, gather, member_output, member_values
-from covey.members._ensemble import check_numbers, range_of_numbers
+from covey.members._ensemble import check_numbers, check_two_classes, range_of_numbers
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
@@ -58,10 +58,6 @@ def is_dropped(member: Any) -> bool:
 def kept(pairs: Iterable[tuple[str, Any]]) -> Pairs:
     """Return the members that are not dropped."""
     return [pair for pair in pairs if not is_dropped(pair[1])]
-
-
-def _is_pair(entry: Any) -> bool:
-    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,7 @@ class Roster:
         listed = self._listed()
         pairs: Pairs = []
         for entry in listed if isinstance(listed, list | tuple) else []:
-            if _is_pair(entry):
+            if isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str):
                 pairs.append(entry)
                 continue
             kind = entry if isinstance(entry, type) else type(entry)
@@ -408,11 +404,8 @@ class Classifiers:
         """Return all classes of y and of models that are already fitted."""
         fitted = [pair for pair in pairs if prefit or isinstance(pair[1], FrozenEstimator)]
         classes = _joint_classes(fitted, y) if fitted else np.unique(y)
-        if len(classes) < 2 and not prefit:
-            raise ValueError(
-                f"{owner} needs samples of at least 2 classes in y, got "
-                f"{len(classes)} class: {classes.tolist()}."
-            )
+        if not prefit:
+            check_two_classes(owner, classes, np.ones(len(classes)))
         return classes
 
     @staticmethod

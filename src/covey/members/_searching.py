@@ -20,7 +20,7 @@ from covey._validation import check_choice, check_number
 from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._comparison import SHARE_OF_SEARCH, KindComparison
 from covey.members._held_out import HeldOutRows
-from covey.members._importance import importance_on_folds
+from covey.members._importance import held_out_sample
 from covey.members._linear_search import (
     LinearSearch,
     Progress,
@@ -246,8 +246,10 @@ class Searching:
     ) -> None:
         """Measure the importance of columns by the models of the folds, if they are known."""
         if all(len(found) == len(held_out.folds) for found in models.values()):
-            found = importance_on_folds(fit, held_out, models, weights)
-            self._flock._importance_of_columns = found
+            found = held_out_sample(fit, held_out, models, weights)
+            # Linear models of the folds are small; others are not kept until somebody reads it.
+            is_small = list(models) == [LINEAR]
+            self._flock._importance_of_columns = found if is_small else found.measured(self._flock)
 
     def _library(self, fit: PreparedFit, held_out: HeldOutRows) -> Library:
         rows, target = fit.rows, fit.target

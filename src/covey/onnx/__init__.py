@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import covey
 from covey._files import write_file
+from covey._plain_words import first_line
 from covey._validation import check_choice
 from covey.tables._encoders import Dates, Text
 from covey.tables._known_columns import encoders_of
@@ -130,9 +131,8 @@ def to_onnx(
                 estimator, initial_types=inputs, target_opset=_OPSET, **options
             )
     except Exception as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         whose = _unconvertible(estimator, inputs) or f"this {type(estimator).__name__}"
-        raise ValueError(f"skl2onnx cannot convert {whose}: {reason[:200]}") from error
+        raise ValueError(f"skl2onnx cannot convert {whose}: {first_line(error)[:200]}") from error
     if columns is not None:
         graph = in_front(graph, estimator, columns, dtype)
     names = getattr(estimator, "feature_names_in_", None)

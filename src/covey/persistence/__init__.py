@@ -24,6 +24,7 @@ import sklearn
 
 import covey
 from covey._files import write_file
+from covey._plain_words import first_line
 from covey._validation import check_number
 from covey.persistence._archive import Contents, archive_of, opened, write_archive
 from covey.persistence._nodes import Node, Source
@@ -216,8 +217,7 @@ def _read(
             raise
         except Exception as error:
             # Errors that none of the checks has foreseen.
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            damaged("its model", f"cannot be made: {reason}")
+            damaged("its model", f"cannot be made: {first_line(error)}")
         return model
 
 

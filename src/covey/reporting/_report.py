@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from covey import _number_words as numbers
 from covey._files import write_file
-from covey._plain_words import one_line
+from covey._plain_words import one_line, shortened
 from covey._templates import Markup, environment, escaped
 from covey.evaluation import Evaluation, evaluate
 from covey.evaluation import _sentences as sentences
@@ -32,7 +32,7 @@ _FILTERS = (
     numbers.rough,
     one_line,
     words.name,
-    words.shortened,
+    shortened,
 )
 
 

@@ -271,6 +271,28 @@ def test_products_with_the_columns_in_use_are_those_with_all(table, monkeypatch)
         assert_allclose(getattr(few, name), getattr(many, name), atol=1e-6)
 
 
+def test_a_member_that_drops_columns_keeps_the_strongest_ones_step_by_step(table):
+    columns, codes, weight, _ = table
+    basis = Basis.ramps([np.quantile(column, [0.0, 0.5, 1.0]) for column in columns])
+    expanded = basis.expand(columns.copy())
+    scaled = ScaledBasis(basis, expanded.mean(1), expanded.std(1), np.ones(12, dtype=bool))
+    fits = cross_fit(table, max_iter=200)
+    fits._rows.broadcast(SearchBlock.standardize, "ramps", scaled)
+    fits._columns["ramps"] = FeatureColumns(basis, np.arange(4), scaled.usable)
+    family = Family("ramps", 1, (1e-2,), drops="columns")
+    (size,) = [one.size for one in fits.points(family) if one.n_terms == 5]
+    (group,) = fits.fitted(family, 1e-2, [size])[size]
+    X = ((expanded - scaled.mean[:, None]) / scaled.scale[:, None]).T
+    left, model = np.arange(12), LogisticRegression(C=1 / (1e-2 * weight.sum()), tol=1e-8)
+    for size in [one for one in fits._path_of(family) if one >= 5]:
+        if size < 12:
+            strength = (model.coef_**2).sum(axis=0) - model.coef_.mean(axis=0) ** 2 * 3
+            left = np.sort(left[np.argsort(-strength)[:size]])
+        model.fit(X[:, left], codes, sample_weight=weight)
+    assert_array_equal(np.flatnonzero(group.support[0]), left)
+    assert_allclose(group.theta[0][:, left], model.coef_, atol=2e-2)
+
+
 def test_groups_of_a_wide_table_see_the_strongest_units_of_a_member_alone(table, monkeypatch):
     monkeypatch.setattr(cross_fit_module, "_SCREENED", 1)
     fits = cross_fit(table, sizes=(4, 2, 1))

@@ -10,6 +10,8 @@ features and some with few or none.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
@@ -60,6 +62,12 @@ class FeatureColumns:
             )
             if len(which := np.flatnonzero(counted & usable))
         ]
+
+    @cached_property
+    def single(self) -> FeatureColumns:
+        """Return these columns as if each were a feature of its own."""
+        of_columns = Basis.plain(self.n_columns)
+        return FeatureColumns(of_columns, np.arange(self.n_columns), self.usable)
 
     def strength(self, squares: FloatArray) -> FloatArray:
         """Return the sums (R, K, U) of columns' values (R, K, P) over the units of each column."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts, contrast, of_two_classes, runs_at_once
-from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
+from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares, path_sizes
 from covey._core.lbfgs import minimise
 from covey._core.random import Purpose, normals_of
 from covey._core.search.block import Kind, SearchBlock
@@ -45,9 +45,9 @@ class Contest:
         self._n_folds = n_folds
         self._ends_early = ends_early
         self._numbers: list[int] = []
-        # By the number of features: the least loss so far, and the number of the candidate that
-        # has it.
-        self._best: dict[int, tuple[float, int]] = {}
+        # By what leaves a path, and how much is left: the least loss so far, and the number of
+        # the candidate that has it.
+        self._best: dict[tuple[str, int], tuple[float, int]] = {}
         self._first = 0
 
     def begin(self, points: Sequence[Candidate]) -> None:
@@ -73,7 +73,7 @@ class Contest:
             return ended
         (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds)
         np.add.at(self._sums, points, sums)
-        rival = self._best.get(self._points[points[0]].size)
+        rival = self._best.get(self._points[points[0]].left)
         apart = None
         if rival is not None:
             (apart,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds, rival[1])
@@ -106,8 +106,8 @@ class Contest:
             self._numbers.append(number)
             if self._sums[point, 0]:
                 loss = mean_and_error(self._sums[point])[0]
-                self._best[one.size] = min(
-                    (loss, number), self._best.get(one.size, (loss, number))
+                self._best[one.left] = min(
+                    (loss, number), self._best.get(one.left, (loss, number))
                 )
         if (self._predicted % self._n_folds).any():
             self.forget_unfinished()
@@ -221,7 +221,7 @@ class CrossFit:
         found = []
         for alpha in family.alphas:
             for size in self._sizes_of(family):
-                n_terms = self._columns[family.basis].most_columns(family.n_members, size)
+                n_terms = self._members_of(family).most_columns(family.n_members, size)
                 if family.n_members > 1:
                     n_terms += self._columns[family.gate].most_columns(1, size)
                 found.append(Candidate(family, alpha, size, n_terms))
@@ -274,15 +274,26 @@ class CrossFit:
             for family, fit, position, run in self._kept[point]
         ]
 
+    def _members_of(self, family: Family) -> FeatureColumns:
+        """Return the columns that members see, in the units that leave together."""
+        columns = self._columns[family.basis]
+        return columns.single if family.drops == "columns" else columns
+
     def _path_of(self, family: Family) -> list[int]:
         """Return the sizes along a family's path; groups of a wide table begin later."""
         sizes = self._stage.sizes
+        if family.drops == "columns":
+            n_columns = self._members_of(family).n_units
+            return path_sizes(n_columns, n_columns, self._plan.most_terms)
         if family.n_members == 1 or sizes[0] <= 2 * _SCREENED or not self._rows.restricts:
             return list(sizes)
         return [size for size in sizes if size <= _SCREENED] or [sizes[-1]]
 
     def _sizes_of(self, family: Family) -> list[int]:
         """Return the sizes of a family's path that are within the limits."""
+        if family.drops == "columns":
+            # With all of its columns, a member is one of another family.
+            return self._path_of(family)[1:]
         return [size for size in self._path_of(family) if size in self._allowed]
 
     def fitted(self, family: Family, alpha: float, sizes: Sequence[int]) -> dict[int, list[Group]]:
@@ -482,7 +493,7 @@ class CrossFit:
         it is dropped.
         """
         theta, intercept, gate, gate_intercept = parts
-        members, gates = self._columns[family.basis], self._columns[family.gate]
+        members, gates = self._members_of(family), self._columns[family.gate]
         limit = self._plan.most_features if size in self._allowed else members.n_features
         support, gate_support = (
             columns.columns(columns.strongest(columns.strength(squares), size, limit))
