@@ -614,9 +614,6 @@ def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
 
 def flat(score: Score) -> dict[str, Any]:
     """Return a score as one line of JSON: its measures, and the limits of the main one."""
-    low, high = score.main[1:]
-    limits = {"low": None if math.isnan(low) else low, "high": None if math.isnan(high) else high}
-    names = [*score.measures, *(["log_loss"] if "accuracy" in score.measures else [])]
-    values = {name: score.get(name).value for name in names}
-    known = {name: None if math.isnan(value) else value for name, value in values.items()}
-    return {"name": score.name, **known, **limits, "seconds": score.seconds}
+    (_, low, high), log_loss = score.main, ["log_loss"] if "accuracy" in score.measures else []
+    values = {name: score.get(name).value for name in (*score.measures, *log_loss)}
+    return {"name": score.name, **values, "low": low, "high": high, "seconds": score.seconds}
