@@ -11,7 +11,7 @@ import numpy as np
 
 from covey._core.arrays import evenly
 from covey._core.inspection.contributions import shapley
-from covey._decisions import decided, scored
+from covey._decisions import code_of, decided, scored
 from covey._validation import check_number
 from covey.inspection._mixing_rows import MixedRows, Row, TriedValues, values_of, varied
 from covey.tables._seen_columns import shown_value
@@ -286,7 +286,8 @@ def smallest_change(
     goal = _Goal(model, tried.before, to)
     if not tried.places or goal.reached(tried.before[None])[0]:
         return None
-    best = _best_single(asked, tried, goal)
+    every = np.arange(len(tried.of))[:, None]
+    best = _nearest(asked, tried, goal, every, tried.answers, tried.distances)
     if max_columns == 2:
         best = _best_pair(asked, tried, goal, best)
     if best is None:
@@ -313,13 +314,8 @@ class _Goal:
             return
         self._model = model
         self._now = int(decided(model, before[None])[0])
-        if to is None:
-            return
-        labels = model.classes_.tolist()
-        if to not in labels:
-            shown = ", ".join(map(repr, labels[:5]))
-            raise ValueError(f"to={to!r} is no class of the model ({shown}).")
-        self._code = labels.index(to)
+        if to is not None:
+            self._code = code_of(model.classes_, to, "to")
 
     def sure(self, answers: np.ndarray) -> np.ndarray:
         """Return how far predictions (m, C) have come, (m,); above zero they have reached it."""
@@ -337,12 +333,6 @@ class _Goal:
             return self.sure(answers) >= 0
         predicted = decided(self._model, answers)
         return predicted != self._now if self._code is None else predicted == self._code
-
-
-def _best_single(asked: Row, tried: TriedValues, goal: _Goal) -> Found | None:
-    """Return the nearest change of one column that reaches the goal."""
-    every = np.arange(len(tried.of))[:, None]
-    return _nearest(asked, tried, goal, every, tried.answers, tried.distances)
 
 
 def _nearest(
