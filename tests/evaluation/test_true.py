@@ -1,6 +1,7 @@
 """What is told of columns is true of the data, whoever wrote the sentence."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from covey._intervals import Interval
 from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
 from covey.evaluation._held_out import HeldOut, Predicted
-from covey.evaluation._record import Score
+from covey.evaluation._record import Column, Score
 from covey.evaluation._sentences import answers
 
 
@@ -70,6 +71,27 @@ def test_columns_that_may_be_chance_are_counted_and_not_told_of(ill):
     noise = by_name["noise"].loss
     assert noise.value < (noise.high - noise.value) / 1.96
     assert not any(" noise: " in line for line in lines_of(one))
+
+
+def test_a_large_share_is_told_of_however_unsure_and_a_single_other_column_is_named(ill):
+    shares = dict(zip(("smokes", "visits", "height"), (0.5, 0.45, 0.05), strict=True))
+    columns = [
+        Column(name, "number", share=share, loss=Interval(0.01, -0.01, 0.1))
+        for name, share in shares.items()
+    ]
+    told = lines_of(replace(ill[0], columns=columns))
+    assert [line.split(":")[0] for line in told] == ["50 % smokes", "45 % visits", "5 % height."]
+
+
+def test_an_area_that_rounds_to_one_is_told_with_three_digits():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=1000)})
+    y = (table["x"] + rng.normal(0, 0.08, 1000) > 1.7).astype(int).to_numpy()
+    model = LogisticRegression(C=100).fit(table, y)
+    said = dict(answers(evaluate(model, table, y, target="ill")))["How right is it?"][0]
+    assert re.search(
+        r"in 99\.\d of 100 cases \(area under the curve 0\.99\d, likely 0\.99\d", said
+    )
 
 
 def test_where_alike_rows_go_the_other_way_it_is_said_with_its_size(ill):

@@ -44,8 +44,8 @@ QUESTIONS = (
 LOOKS_AT = QUESTIONS[2]
 # With more terms than this, nobody reads all of them.
 MOST_READ = 40
-# How many columns are described.
-_MOST_COLUMNS = 5
+# How many columns are described, and from which share on one is even if its error is large.
+_MOST_COLUMNS, _LARGE_SHARE = 5, 0.1
 # The deviations of the mean probability up to which it counts as right, and a model as good.
 _CLOSE = 0.02
 # A column alone moves predictions if it moves them by this part of their distance; "a little" or
@@ -184,10 +184,11 @@ def _commonest(one: Evaluation) -> str:
 def _ranks(one: Evaluation, own: Score) -> list[str]:
     """Describe a model with one rare class: ranking, alarms, precision."""
     area, precise, what = own.get("auc"), own.get("average_precision"), subject(one, one.rare)
+    digits = 2 if area.value < 0.995 else 3
     said = [
         f"Of a row with {what} and one without, it gives the higher chance to the right one in "
-        f"{100 * area.value:.0f} of 100 cases (area under the curve {area.value:.2f}, likely "
-        f"{area.low:.2f} to {area.high:.2f})."
+        f"{number(100 * area.value, digits)} of 100 cases (area under the curve "
+        f"{area.value:.{digits}f}, likely {area.low:.{digits}f} to {area.high:.{digits}f})."
     ]
     alarm = one.thresholds[0] if one.thresholds else None
     if alarm is not None:
@@ -343,14 +344,18 @@ def _looks_at(one: Evaluation) -> list[str]:
     rest = len(one.used) - len(told)
     if rest:
         left = rough(max(1.0 - sum(column.share or 0.0 for column in told), 0.0))
-        lines.append(f"{left} {counted(rest, 'other column')}.")
+        last = next(column.name for column in reversed(one.used) if column not in told)
+        lines.append(f"{left} {last if rest == 1 else counted(rest, 'other column')}.")
     return lines
 
 
 def _told(used: Sequence[Column]) -> Sequence[Column]:
-    """Return the columns whose importance exceeds its error; the first one if none does."""
-    sure = [c for c in used if c.loss is None or not c.loss.high > 3 * c.loss.value]
-    return sure or used[:1]
+    """Return the columns whose importance exceeds its error, or is large; else the first one."""
+    return [
+        c
+        for c in used
+        if c.loss is None or not c.loss.high > 3 * c.loss.value or (c.share or 0) >= _LARGE_SHARE
+    ] or used[:1]
 
 
 def effect(one: Evaluation, column: Column) -> str:
@@ -609,9 +614,6 @@ def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
 
 def flat(score: Score) -> dict[str, Any]:
     """Return a score as one line of JSON: its measures, and the limits of the main one."""
-    low, high = score.main[1:]
-    limits = {"low": None if math.isnan(low) else low, "high": None if math.isnan(high) else high}
-    names = [*score.measures, *(["log_loss"] if "accuracy" in score.measures else [])]
-    values = {name: score.get(name).value for name in names}
-    known = {name: None if math.isnan(value) else value for name, value in values.items()}
-    return {"name": score.name, **known, **limits, "seconds": score.seconds}
+    (_, low, high), log_loss = score.main, ["log_loss"] if "accuracy" in score.measures else []
+    values = {name: score.get(name).value for name in (*score.measures, *log_loss)}
+    return {"name": score.name, **values, "low": low, "high": high, "seconds": score.seconds}

@@ -286,7 +286,8 @@ def smallest_change(
     goal = _Goal(model, tried.before, to)
     if not tried.places or goal.reached(tried.before[None])[0]:
         return None
-    best = _best_single(asked, tried, goal)
+    every = np.arange(len(tried.of))[:, None]
+    best = _nearest(asked, tried, goal, every, tried.answers, tried.distances)
     if max_columns == 2:
         best = _best_pair(asked, tried, goal, best)
     if best is None:
@@ -337,12 +338,6 @@ class _Goal:
             return self.sure(answers) >= 0
         predicted = decided(self._model, answers)
         return predicted != self._now if self._code is None else predicted == self._code
-
-
-def _best_single(asked: Row, tried: TriedValues, goal: _Goal) -> Found | None:
-    """Return the nearest change of one column that reaches the goal."""
-    every = np.arange(len(tried.of))[:, None]
-    return _nearest(asked, tried, goal, every, tried.answers, tried.distances)
 
 
 def _nearest(

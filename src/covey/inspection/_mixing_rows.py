@@ -155,10 +155,12 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
 
 def user_table(model: Any, X: Any) -> Any:
     """Return rows as a user gives them to a model: an array, a sparse matrix or a data frame."""
+    table = as_table(X if hasattr(X, "columns") else to_numpy(X))
     reading = getattr(getattr(model, "preparation_", None), "reading", None)
-    if reading is not None and hasattr(X, "columns"):
-        return table_for(model, X)
-    return as_table(X if hasattr(X, "columns") else to_numpy(X))
+    if reading is None or hasattr(table, "tocsr"):
+        return table
+    read = table_for(model, table)
+    return read if hasattr(table, "columns") else read.to_numpy()
 
 
 class MixedRows:

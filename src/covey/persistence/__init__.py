@@ -35,12 +35,7 @@ from covey.persistence._refusals import (
     OutOfRangeError,
     damaged,
 )
-from covey.persistence._registry import (
-    read_model,
-    reader_by_hand,
-    write_model,
-    writer_by_hand,
-)
+from covey.persistence._registry import by_hand, read_model, write_model
 from covey.persistence._trusted import SKOPS_ENTRY, dumps_trusted, loads_trusted, trusted_types
 from covey.persistence._writer import Writer
 
@@ -130,7 +125,7 @@ def save(
 
 
 def _dumps(estimator: Any, rows: Any) -> memoryview:
-    out = Writer(write_model, writer_by_hand, rows)
+    out = Writer(write_model, by_hand, rows)
     document = {
         "format": FORMAT,
         "covey": covey.__version__,
@@ -207,7 +202,7 @@ def _read(
         contents = Contents(archive, max_size)
         document = contents.document()
         try:
-            with Node(document, Source(contents, read_model, reader_by_hand), "it") as node:
+            with Node(document, Source(contents, read_model, by_hand), "it") as node:
                 _check_format(node)
                 for library in ("scikit-learn", "numpy"):
                     node.text(library)

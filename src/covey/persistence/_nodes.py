@@ -333,9 +333,9 @@ class Node:
     ) -> tuple[Any, dict[str, int]]:
         """Return an object made of a class's declared fields, and the lengths of its arrays."""
         with self.child(name) as node:
-            by_hand = self._source.by_hand(cls)
-            if by_hand is not None:
-                return by_hand(node, owner, known)
+            home = self._source.by_hand(cls)
+            if home is not None:
+                return home.read(node, owner, known)
             return node.made(cls, known, around=owner)
 
     def made(

@@ -38,10 +38,12 @@ _FEWEST_ROWS_IN_ORDER = 30
 _MOST_CODES = 20
 # Text with this many words per row has content, however different the rows are.
 _WORDS_OF_PROSE = 4
+_IDS = r"ids?|key|uuid|guid|(p|row|case|user|record|person|patient|subject|customer|order)id"
 _ID_NAME = re.compile(
-    r"(^|[\W_])(id|ids|key|uuid|guid|index|idx|nr|no|number|row|unnamed)([\W_]|$)", re.IGNORECASE
+    rf"(^|[\W_])({_IDS}|index|idx|nr|no|seqno|number|row|rownames?|unnamed)([\W_]|$)",
+    re.IGNORECASE,
 )
-_SURE_ID_NAME = re.compile(r"(^|[\W_])(id|ids|key|uuid|guid)([\W_]|$)", re.IGNORECASE)
+_SURE_ID_NAME = re.compile(rf"(^|[\W_])({_IDS})([\W_]|$)", re.IGNORECASE)
 _RANK_NAME = re.compile(
     r"(^|[\W_])(rank|ranks|ranking|place|position|score|year|month|week|day|date|time|hour)"
     r"([\W_]|$)",
