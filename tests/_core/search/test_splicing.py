@@ -181,3 +181,4 @@ def test_only_flocks_with_a_limit_are_spliced(table):  # noqa: F811
     assert not cross_fit(table, sizes=(4, 2), most_terms=7)._splices(family, 2)  # nobody asks
     assert not cross_fit(table, sizes=(4, 2), most_terms=np.inf)._splices(family, 2)
     assert cross_fit(table, sizes=(4, 2), most_terms=np.inf, most_members=3)._splices(family, 2)
+    assert not cross_fit(table, sizes=(4, 2), parts=[])._splices(family, 2)

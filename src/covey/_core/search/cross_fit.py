@@ -549,8 +549,11 @@ class CrossFit:
         )
 
     def _splices(self, family: Family, size: int) -> bool:
-        """Return whether features are exchanged at a point of the paths of a limited flock."""
-        if size > MOST_UNITS or not self._is_limited:
+        """Return whether features are exchanged at a point of a limited flock's paths.
+
+        Without rows held out, nothing would tell where that fits the training rows alone.
+        """
+        if size > MOST_UNITS or not self._is_limited or not self._n_parts:
             return False
         return self._n_terms(family, size) <= self._plan.most_terms
 
