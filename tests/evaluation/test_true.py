@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covey import evaluate
+from covey import FlockClassifier, evaluate
 from covey._intervals import Interval
 from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
@@ -92,6 +92,22 @@ def test_an_area_that_rounds_to_one_is_told_with_three_digits():
     assert re.search(
         r"in 99\.\d of 100 cases \(area under the curve 0\.99\d, likely 0\.99\d", said
     )
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.4])
+def test_what_a_gap_tells_is_said(slope):
+    rng = np.random.default_rng(0)
+    x, gone = rng.normal(size=4000), rng.random(4000) < 0.3
+    chance = 1 / (1 + np.exp(-np.where(gone, 3.0, slope * x)))
+    y = np.where(rng.random(4000) < chance, "ill", "well")
+    table = pd.DataFrame({"x": np.where(gone, np.nan, x)})
+    model = FlockClassifier(effort="fast", random_state=0).fit(table[::2], y[::2])
+    (line,) = lines_of(evaluate(model, table[1::2], y[1::2], target="state"))
+    (said,) = re.findall(r"([\d.]+) % where it is missing", line)
+    assert abs(float(said) - 100 * np.mean(y[1::2][gone[1::2]] == "well")) < 4
+    known = re.findall(r"'well': ([\d.]+) % where it is known", line)
+    assert bool(known) == (slope == 0.0)
+    assert all(abs(float(one) - 50) < 5 for one in known)
 
 
 def test_where_alike_rows_go_the_other_way_it_is_said_with_its_size(ill):

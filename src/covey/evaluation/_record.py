@@ -73,6 +73,7 @@ class Effect:
     typical: float  # the mean prediction of all rows
     missing: float | None = None  # the curve where the value is missing
     others: int = 0  # categories that are not shown
+    said_missing: float | None = None  # the mean of what is predicted of rows without a value
 
     @property
     def spread(self) -> float:

@@ -21,6 +21,7 @@ from covey._number_words import (
     rough,
     span,
 )
+from covey.tables._kinds import is_number
 
 if TYPE_CHECKING:
     from covey.evaluation._record import (
@@ -51,6 +52,9 @@ _CLOSE = 0.02
 # A column alone moves predictions if it moves them by this part of their distance; "a little" or
 # "the other way" from these parts on, and never further than this multiple.
 _BY_ITSELF, _AGAINST, _FARTHEST = 1 / 3, 0.1, 2.0
+# A gap stands out if it is by this part of the values' distance beyond them; and values move
+# nothing beside it if their distance is this part of that.
+_OF_GAPS = 0.25
 # Labels that stand for the target itself, and those without a meaning unless it is named.
 _YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
 
@@ -75,18 +79,10 @@ def subject(one: Evaluation, label: Label | None) -> str:
         str(each).lower().removesuffix(".0")
         for each in (label, *(each for each in one.classes if each != label))
     )
-    if not one.target or not (text in _YES | _BARE or _is_number(text)):
+    if not one.target or not (text in _YES | _BARE or is_number(text)):
         return quoted(label)
     is_event = text in _YES and len(others) == 1 and others[0] in _BARE
     return one.target if is_event else f"{one.target} = {label}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def heading(one: Evaluation) -> str:
@@ -368,10 +364,17 @@ def effect(one: Evaluation, column: Column) -> str:
         return f"its effect is not told value by value{also}."
     low, high, apart, alone = _moves(found)
     digits = max(3, digits_of(min(found.said), max(found.said)))
-    values = [
-        number(value, digits) if one.task == "numbers" else rough(value) for value in found.said
-    ]
+    show = (lambda value: number(value, digits)) if one.task == "numbers" else rough
+    values = [show(value) for value in found.said]
     what = subject(one, found.outcome) if one.task == "classes" else one.target or "the prediction"
+    # A gap may tell more than all values do.
+    gone, far = found.said_missing, max(found.said) - min(found.said)
+    beyond = 0.0 if gone is None else max(gone - max(found.said), min(found.said) - gone)
+    if gone is not None and beyond > max(_OF_GAPS * far, _CLOSE * (one.task == "classes")):
+        known, where = show(math.fsum(found.said) / len(found.said)), show(gone)
+        if far < _OF_GAPS * beyond:
+            return f"{what}: {known} where it is known, {where} where it is missing{also}."
+        also = f", {where} where it is missing{also}"
     if values[low] == values[high]:
         return f"hardly anything by itself; it counts together with others{also}."
     if found.kind == "category":
