@@ -25,6 +25,7 @@ from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from covey import _state as stored
 from covey._blocks import take_columns, take_rows
+from covey._folds import Folds
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
 from covey._typing import available_if
@@ -47,8 +48,6 @@ from covey.members._stored import check_fuser, check_member, try_row
 from covey.tables._columns import chosen_columns
 
 __all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]
-
-Folds = list[tuple[np.ndarray, np.ndarray]]
 _OUTPUT = stored.OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS)
 _RANKS = stored.ListOf(stored.Record(KnownNumbers))
 

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from covey._folds import Folds
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem
 from covey.tables import TablePreparation
 
 # Folds of a search by groups are stratified up to this many groups; beyond, it takes too long.
 _MOST_GROUPS_TO_STRATIFY = 4_000
-
-Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
 def checked_limits(

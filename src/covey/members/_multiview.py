@@ -33,7 +33,7 @@ from covey._blocks import as_table, take_columns, take_rows
 from covey._core.fusion.views import class_quotas, co_em, co_train, order_of_queries
 from covey._core.limits import SQUARABLE
 from covey._core.random import Purpose, UniformRows
-from covey._folds import check_cv_parameter, check_groups, make_folds
+from covey._folds import Folds, check_cv_parameter, check_groups, make_folds
 from covey._models import classifies, fit_member, requesting_weights, weight_parameters, with_seeds
 from covey._validation import (
     check_choice,
@@ -1005,7 +1005,7 @@ def explaining(table: Any, view: str) -> Iterator[None]:
 
 def split_labelled(
     cv: Any, X: Any, y: np.ndarray, rows: np.ndarray, groups: np.ndarray | None
-) -> list[tuple[np.ndarray, np.ndarray]]:
+) -> Folds:
     """Return the folds of a splitter of all rows of X, reduced to labelled rows."""
     splits = check_cv(cv, y, classifier=True).split(X, y, groups)
     folds = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in splits]

@@ -35,7 +35,7 @@ from sklearn.utils.validation import (
 
 from covey._blocks import as_table
 from covey._devices import returned
-from covey._folds import check_cv_parameter
+from covey._folds import Folds, check_cv_parameter
 from covey._models import classifies, fit_on_rows, fit_with, regresses, weight_parameters
 from covey._state import refuse
 from covey._validation import check_labels, check_one_target, check_sample_weight
@@ -43,9 +43,6 @@ from covey.fusers import Fuser, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser
 from covey.fusers._outputs import common_kind, gather, member_output, member_values
 from covey.members._ensemble import check_numbers, check_two_classes, range_of_numbers
-
-Folds = list[tuple[np.ndarray, np.ndarray]]
-
 
 # -- names and parameters ------------------------------------------------------------------------
 
