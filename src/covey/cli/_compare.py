@@ -218,23 +218,13 @@ class Size:
         return f"{megabytes:.1f} MB" if megabytes >= 0.05 else f"{self.n_bytes / 1e3:.0f} kB"
 
 
-class _Counter:
-    """A file that only counts what is written to it."""
-
-    n_bytes = 0
-
-    def write(self, data: Any) -> None:
-        self.n_bytes += memoryview(data).nbytes
-
-
 def size_of(model: Any) -> Size:
     """Return the size of a fitted model."""
-    counter = _Counter()
     try:
-        pickle.Pickler(counter, protocol=5).dump(model)
+        n_bytes = len(pickle.dumps(model, protocol=5))
     except (TypeError, AttributeError, pickle.PicklingError):
-        counter.n_bytes = 0
-    return Size(_terms(model), counter.n_bytes)
+        n_bytes = 0
+    return Size(_terms(model), n_bytes)
 
 
 def _terms(model: Any) -> int | None:

@@ -93,13 +93,18 @@ def flock(
     return getattr(members, f"SubsetEnsemble{kind}")(fuser=fuser, random_state=seed)
 
 
-def _check_fuser(problem: Problem, fuser: str) -> None:
+def named_fuser(name: str, option: str) -> Any:
+    """Return the fuser of a name that an option gives."""
     from covey.fusers._fixed import make_fuser
 
     try:
-        rule = make_fuser(fuser, "--fuser")
+        return make_fuser(name, option)
     except ValueError as error:
         raise CommandError(str(error).replace(", a Fuser or a function", "")) from None
+
+
+def _check_fuser(problem: Problem, fuser: str) -> None:
+    rule = named_fuser(fuser, "--fuser")
     if fuser == "oracle":
         raise CommandError("--fuser: the oracle reads the truth and cannot predict.")
     if problem.regression and "value" not in rule.kinds:

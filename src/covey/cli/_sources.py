@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
+from covey._names import extra
 from covey._plain_words import first_line
 from covey.cli._console import CommandError
 from covey.cli._options import PART
@@ -272,14 +273,8 @@ def _cells(source: Any, name: str, sheet: str | None, note: Note) -> list[list[A
     python-calamine reads xlsx, xls and ods, ten times as fast as openpyxl does xlsx, in one small
     package, and returns the values that were last shown: no formula is run, no link followed.
     """
-    try:
+    with extra(f"{name} is a spreadsheet (CSV is read without), which needs", "cli"):
         import python_calamine
-    except ImportError:
-        raise CommandError(
-            f"{name} is a spreadsheet, which needs python-calamine; install it with: pip install "
-            '"covey[cli]", or save the sheet as CSV.',
-            1,
-        ) from None
     _check_archive(source, name)
     rows: list[list[Any]] = []
     try:
@@ -385,14 +380,8 @@ def _connection(path: str, kind: str) -> Iterator[Any]:
         failure: type[Exception] = sqlite3.Error
         connect = partial(sqlite3.connect, f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
     else:
-        try:
+        with extra(f"{path} is a DuckDB file, which needs", "tables"):
             import duckdb
-        except ImportError:
-            raise CommandError(
-                f"{path} is a DuckDB file, which needs duckdb; install it with: pip install "
-                '"covey[tables]".',
-                1,
-            ) from None
         off = "enable_external_access", "autoload_known_extensions", "autoinstall_known_extensions"
         failure = duckdb.Error
         connect = partial(duckdb.connect, path, read_only=True, config=dict.fromkeys(off, "false"))

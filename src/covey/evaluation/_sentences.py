@@ -21,6 +21,7 @@ from covey._number_words import (
     rough,
     span,
 )
+from covey.tables._kinds import is_number
 
 if TYPE_CHECKING:
     from covey.evaluation._record import (
@@ -78,18 +79,10 @@ def subject(one: Evaluation, label: Label | None) -> str:
         str(each).lower().removesuffix(".0")
         for each in (label, *(each for each in one.classes if each != label))
     )
-    if not one.target or not (text in _YES | _BARE or _is_number(text)):
+    if not one.target or not (text in _YES | _BARE or is_number(text)):
         return quoted(label)
     is_event = text in _YES and len(others) == 1 and others[0] in _BARE
     return one.target if is_event else f"{one.target} = {label}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def heading(one: Evaluation) -> str:

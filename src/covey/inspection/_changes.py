@@ -11,7 +11,7 @@ import numpy as np
 
 from covey._core.arrays import evenly
 from covey._core.inspection.contributions import shapley
-from covey._decisions import decided, scored
+from covey._decisions import code_of, decided, scored
 from covey._validation import check_number
 from covey.inspection._mixing_rows import MixedRows, Row, TriedValues, values_of, varied
 from covey.tables._seen_columns import shown_value
@@ -314,13 +314,8 @@ class _Goal:
             return
         self._model = model
         self._now = int(decided(model, before[None])[0])
-        if to is None:
-            return
-        labels = model.classes_.tolist()
-        if to not in labels:
-            shown = ", ".join(map(repr, labels[:5]))
-            raise ValueError(f"to={to!r} is no class of the model ({shown}).")
-        self._code = labels.index(to)
+        if to is not None:
+            self._code = code_of(model.classes_, to, "to")
 
     def sure(self, answers: np.ndarray) -> np.ndarray:
         """Return how far predictions (m, C) have come, (m,); above zero they have reached it."""

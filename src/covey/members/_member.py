@@ -15,7 +15,7 @@ from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._state import Array, Flags, Labels, Number, Record, Texts, names_array, refuse
 from covey._validation import check_one_each, keep_parameters
 from covey.tables._checked import checked_codes
-from covey.tables._columns import Names
+from covey.tables._columns import Names, feature_names
 from covey.tables._preparation import Preparation
 
 
@@ -101,13 +101,10 @@ class _Member(BaseEstimator):
 
     def column_names(self) -> list[str]:
         """Return what each coefficient multiplies, in words."""
-        names = self.feature_names
-        if names is None:
-            names = [f"x{position}" for position in range(self.n_features_in_)]
+        names = feature_names(self)
         if self.preparation is not None:
             names = self.preparation.names(names)
-        words = [str(name) for name in names]
-        return words if self.basis is None else self.basis.names(words)
+        return names if self.basis is None else self.basis.names(names)
 
     def _sum(self, coef: np.ndarray, intercept: float, digits: int, top: int | None) -> str:
         """Return a linear function as text, with its ``top`` largest terms if it has more."""

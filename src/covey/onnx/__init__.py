@@ -23,12 +23,13 @@ from sklearn.utils.validation import check_is_fitted
 
 import covey
 from covey._files import write_file
+from covey._names import extra
 from covey._plain_words import first_line
 from covey._validation import check_choice
 from covey.tables._encoders import Dates, Text
 from covey.tables._known_columns import encoders_of
 
-try:
+with extra("ONNX graphs need", "onnx"):
     import skl2onnx
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
@@ -42,10 +43,6 @@ try:
     from covey.onnx._converters import CONVERTERS, register
     from covey.onnx._fusers import check_encodings, check_fuser
     from covey.onnx._graph import labels_of, thawed
-except ModuleNotFoundError as error:
-    raise ImportError(
-        f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'
-    ) from None
 
 __all__ = ["register", "to_onnx"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from covey._names import extra
 from covey._plain_words import first_line
 from covey.persistence._refusals import ModelFileError
 
@@ -13,13 +14,8 @@ SKOPS_ENTRY = "schema.json"
 
 
 def _skops() -> Any:
-    try:
+    with extra("Models of other classes than covey's need", "io"):
         import skops.io
-    except ImportError:
-        raise ImportError(
-            "Models of other classes than covey's need skops; install it with: pip install "
-            '"covey[io]".'
-        ) from None
     return skops.io
 
 

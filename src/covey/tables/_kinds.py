@@ -122,12 +122,13 @@ def not_numbers(count: int, total: int, name: str, examples: Sequence[object]) -
     shown = ", ".join(repr(example) for example in examples[:2])
     more = ", ..." if len(examples) > 2 else ""
     what = "is not a number" if count == 1 else "are not numbers"
-    if all(_is_number(example) for example in examples):
+    if all(is_number(example) for example in examples):
         what = f"{'is' if count == 1 else 'are'} too large to compute with"
     return f"{count:,} of {total:,} values of {name} {what} ({shown}{more}), read as missing"
 
 
-def _is_number(word: object) -> bool:
+def is_number(word: object) -> bool:
+    """Return whether a word is a finite number."""
     try:
         return math.isfinite(float(str(word)))
     except ValueError:
