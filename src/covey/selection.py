@@ -239,8 +239,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
                     "leave out one of them."
                 )
         for name in ("individual_threshold", "cross_threshold"):
-            if getattr(self, name) is not None:
-                check_number(getattr(self, name), name, low=0, high=1)
+            check_number(getattr(self, name), name, low=0, high=1, or_none=True)
         check_number(self.level, "level", low=0, high=1, closed="neither")
         check_number(self.n_resamples, "n_resamples", low=2, whole=True)
         for count, threshold in (

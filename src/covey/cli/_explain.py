@@ -44,9 +44,7 @@ def explain(
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(html, (".html", ".htm"), inputs=(table, model))
     if html is not None:
-        from covey.cli._report import check_reporting
-
-        check_reporting()
+        import covey.reporting  # noqa: F401 (names what to install)
     fitted = models.load_model(model)
     for name in fixed or ():
         if name not in fitted.feature_names_in_:

@@ -156,9 +156,8 @@ def fit(
     check_writable(report, (".html", ".htm"))
     check_writable(checkpoint, inputs=(table, model))
     if report:
-        from covey.cli._report import check_reporting, write_report
-
-        check_reporting()
+        import covey.reporting
+        from covey.cli._report import write_report
     started = clock.perf_counter()
     how_to_search = dict[str, Any](effort=effort, fuser=fuser, seed=seed)
     reading = dict[str, Any](group=group, time=time, drop=drop, keep=keep, gap=gap, task=task)

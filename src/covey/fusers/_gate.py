@@ -265,8 +265,7 @@ class Gate(Fuser, name="gate"):
     def _check_parameters(self, P: Predictions | None = None) -> None:
         check_choice(self.pool, "pool", ("linear", "log"))
         check_choice(self.features, "features", ("linear", "quadratic"))
-        if self.alpha is not None:
-            check_number(self.alpha, "alpha", low=0)
+        check_number(self.alpha, "alpha", low=0, or_none=True)
         if self.cv is not None and (isinstance(self.cv, str | bytes) or not np.iterable(self.cv)):
             raise ValueError(f"cv must be a list of pairs of arrays of rows, got {self.cv!r}.")
         check_number(self.max_iter, "max_iter", low=1, whole=True)

@@ -457,8 +457,7 @@ class SizeDisplay(Display):
         display : SizeDisplay
         """
         cls._check_flock(estimator)
-        if baseline is not None:
-            check_number(baseline, "baseline", low=0, high=1)
+        check_number(baseline, "baseline", low=0, high=1, or_none=True)
         own = estimator.fuser_
         given = own.get_params()
         # A fixed rule fuses the first few members as well as all of them.

@@ -276,14 +276,12 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        if self.method is not None:
-            check_choice(self.method, "method", METHODS)
+        check_choice(self.method, "method", METHODS, or_none=True)
         if isinstance(self.n_per_round, float | np.floating):
             check_number(self.n_per_round, "n_per_round", low=0, high=1, closed="right")
         else:
             check_number(self.n_per_round, "n_per_round", low=1, whole=True)
-        if self.pool_size is not None:
-            check_number(self.pool_size, "pool_size", low=1, whole=True)
+        check_number(self.pool_size, "pool_size", low=1, whole=True, or_none=True)
         check_number(self.unlabeled_weight, "unlabeled_weight", low=0, closed="neither")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         check_number(self.tol, "tol", low=0)

@@ -63,11 +63,7 @@ class Searching:
         if not flock._classifies:
             Numbers.check_loss(flock)
         check_choice(flock.effort, "effort", EFFORTS)
-        if flock.alpha is not None:
-            check_number(flock.alpha, "alpha", low=0, closed="neither")
-        for name in ("max_members", "max_terms"):
-            if getattr(flock, name) is not None:
-                check_number(getattr(flock, name), name, whole=True, low=1)
+        check_number(flock.alpha, "alpha", low=0, closed="neither", or_none=True)
         if isinstance(flock.max_features, Integral):
             check_number(flock.max_features, "max_features", whole=True, low=1)
         elif flock.max_features is not None:
@@ -75,20 +71,18 @@ class Searching:
         if flock.averaged not in ("auto", True, False):
             raise ValueError(f"averaged must be 'auto', True or False, got {flock.averaged!r}.")
         for name in ("max_members", "max_terms"):
-            if flock.averaged is True and getattr(flock, name) is not None:
+            most = check_number(getattr(flock, name), name, whole=True, low=1, or_none=True)
+            if flock.averaged is True and most is not None:
                 raise ValueError(
-                    f"{name}={getattr(flock, name)} bounds one flock, and averaged=True makes an "
+                    f"{name}={most} bounds one flock, and averaged=True makes an "
                     "average of several; leave one of the two out."
                 )
         check_cv_parameter(flock.cv)
         self.wanted()
         make_scorer(flock.scoring)
-        if flock.time_limit is not None:
-            check_number(flock.time_limit, "time_limit", low=0, closed="neither")
-        if flock.n_jobs is not None:
-            check_number(flock.n_jobs, "n_jobs", whole=True)
-            if flock.n_jobs == 0:
-                raise ValueError("n_jobs must be a number of threads, -1 for all or None, got 0.")
+        check_number(flock.time_limit, "time_limit", low=0, closed="neither", or_none=True)
+        if check_number(flock.n_jobs, "n_jobs", whole=True, or_none=True) == 0:
+            raise ValueError("n_jobs must be a number of threads, -1 for all or None, got 0.")
 
     def wanted(self) -> dict[str, Any]:
         """Return the members by name: kinds, or models of the user's."""

@@ -94,8 +94,7 @@ class Classes:
         """Refuse losses that members cannot climb."""
         check_choice(flock.loss, "loss", LOSSES)
         check_number(flock.focal_gamma, "focal_gamma", low=0)
-        if flock.reweighting is not None:
-            check_choice(flock.reweighting, "reweighting", REWEIGHTINGS)
+        check_choice(flock.reweighting, "reweighting", REWEIGHTINGS, or_none=True)
 
     def growth(self, flock: Any) -> dict[str, Any]:
         """Return the settings of Algorithm 1 for classes."""

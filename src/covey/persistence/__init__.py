@@ -179,8 +179,7 @@ def load(
     """
     if isinstance(trusted, str) or not all(isinstance(one, str | type) for one in trusted or ()):
         raise TypeError(f"trusted must be a list of types or of their names, got {trusted!r}.")
-    if max_size is not None:
-        check_number(max_size, "max_size", low=0, whole=True)
+    check_number(max_size, "max_size", low=0, whole=True, or_none=True)
     path = Path(path)
     try:
         with opened(path) as file:
