@@ -139,6 +139,7 @@ def test_members_start_apart_near_zero_and_a_larger_group_from_those_of_a_smalle
 
 def test_a_path_ends_where_fewer_features_are_hopeless(table, monkeypatch):
     family = Family("features", 3, (1e-3, 1e-1))
+    monkeypatch.setattr(cross_fit_module, "MOST_UNITS", 0)
     whole = cross_fit(table, sizes=(4, 2, 1))
     every = held_out(whole, family)
     assert [one.size for one in whole.candidates] == [4, 2, 1] * 2
@@ -165,6 +166,7 @@ def test_where_few_terms_are_wanted_no_path_ends_early(table, monkeypatch, most_
 
 def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch):
     alone, family = Family("features", 1, (1e-3,)), Family("features", 3, (1e-3, 1e-1))
+    monkeypatch.setattr(cross_fit_module, "MOST_UNITS", 0)
     whole = cross_fit(table, sizes=(4, 3, 2, 1))
     whole.hold_out(alone)
     every = held_out(whole, family)
@@ -198,7 +200,8 @@ def test_a_member_that_loses_all_features_is_dropped(table):
     parts = fits._start(Family("features", 3, (1e-1,)), np.array([0]), np.array([1e-1]), 4)[0]
     theta = np.zeros_like(parts[0])
     theta[0, 0, 0, :2], theta[0, 1, 0, 0], theta[0, 2, 0, 3] = 9.0, 5.0, 1.0
-    pruned, support, _ = fits._pruned(Family("features", 3, (1e-1,)), (theta, *parts[1:]), size=1)
+    family, parts = Family("features", 3, (1e-1,)), (theta, *parts[1:])
+    pruned, support, _ = fits._within(family, parts, fits._strongest(family, parts, 1))
     assert support[0].sum(axis=1).tolist() == [2, 1, 0]
     assert (pruned[3][0] < -100).tolist() == [False, False, True]
 
@@ -271,7 +274,8 @@ def test_products_with_the_columns_in_use_are_those_with_all(table, monkeypatch)
         assert_allclose(getattr(few, name), getattr(many, name), atol=1e-6)
 
 
-def test_a_member_that_drops_columns_keeps_the_strongest_ones_step_by_step(table):
+def test_a_member_that_drops_columns_keeps_the_strongest_ones_step_by_step(table, monkeypatch):
+    monkeypatch.setattr(cross_fit_module, "MOST_UNITS", 0)
     columns, codes, weight, _ = table
     basis = Basis.ramps([np.quantile(column, [0.0, 0.5, 1.0]) for column in columns])
     expanded = basis.expand(columns.copy())

@@ -84,6 +84,12 @@ class FeatureColumns:
         always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
         return always[..., self._first] & always[..., self._second] & self.usable
 
+    def within_reach(self, kept: BoolArray) -> BoolArray:
+        """Return the columns (..., P) that units (..., U) have, or would with one more unit."""
+        always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
+        one_is_kept = always[..., self._first] | always[..., self._second]
+        return (one_is_kept | (self._first == self._second)) & self.usable
+
     def most_columns(self, n_members: int, n_units: int) -> int:
         """Return how many columns members with this many units on average have at most, in all."""
         if not self._multiplies:
