@@ -13,7 +13,7 @@ from covey._core.gating.gate import N_FOLDS
 from covey._core.search.folds import assigned_folds, drawn, possible_folds, ranked_classes
 from covey._validation import check_number, check_one_each
 
-# Rows to fit on, and rows that are held out, of each fold.
+# Rows to fit on and rows held out, fold by fold.
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
@@ -37,7 +37,7 @@ def make_folds(
     seed: int,
     n_repeats: int,
     y: np.ndarray | None = None,
-) -> list[tuple[np.ndarray, np.ndarray]]:
+) -> Folds:
     """Make folds, as pairs of rows to fit on and rows held out.
 
     A number of folds is stratified by rows' own draws: exactly, except for classes of more than
@@ -94,9 +94,7 @@ def make_folds(
     return folds
 
 
-def penalty_folds(
-    codes: np.ndarray, weight: np.ndarray, seed: int
-) -> list[tuple[np.ndarray, np.ndarray]]:
+def penalty_folds(codes: np.ndarray, weight: np.ndarray, seed: int) -> Folds:
     """Return folds by which a penalty is chosen, as `make_folds` does; none where impossible.
 
     ``codes`` are the classes of the rows, all 0 for numbers.

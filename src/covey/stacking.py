@@ -48,7 +48,6 @@ from covey.members._stored import check_fuser, check_member, try_row
 from covey.tables._columns import chosen_columns
 
 __all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]
-
 _OUTPUT = stored.OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS)
 _RANKS = stored.ListOf(stored.Record(KnownNumbers))
 

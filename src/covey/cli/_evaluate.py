@@ -286,8 +286,7 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
     kind = SubsetEnsembleRegressor if problem.regression else SubsetEnsembleClassifier
     # The "gate" of one member only chooses its penalty.
     one = kind(1, flip_probability=0.0, fuser=Gate(), random_state=seed)
-    name = f"{'ridge' if problem.regression else 'logistic'} regression, tuned"
-    return {name: one}
+    return {f"{'ridge' if problem.regression else 'logistic'} regression, tuned": one}
 
 
 # -- one model, judged once -----------------------------------------------------------------------

@@ -143,6 +143,8 @@ class PreparedRows:
             folds = tuning_folds(problem, self.rows, self.seed)
             if folds:
                 estimator.set_params(**dict.fromkeys(given, folds))
+            elif problem.copies:
+                pass  # a class has hardly any rows: then folds of any rows are drawn
             elif hasattr(estimator, "effort"):
                 # Before anything is written to a checkpoint, which another effort could not read.
                 estimator.set_params(effort="fast")

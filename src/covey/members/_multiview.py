@@ -1011,7 +1011,7 @@ def explaining(table: Any, view: str) -> Iterator[None]:
 
 def split_labelled(
     cv: Any, X: Any, y: np.ndarray, rows: np.ndarray, groups: np.ndarray | None
-) -> list[tuple[np.ndarray, np.ndarray]]:
+) -> Folds:
     """Return the folds of a splitter of all rows of X, reduced to labelled rows."""
     splits = check_cv(cv, y, classifier=True).split(X, y, groups)
     folds = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in splits]

@@ -440,7 +440,7 @@ class InMemoryRows:
         """Return whether folds are drawn: then a rung needs none of its own."""
         return self._groups is None and (cv is None or isinstance(cv, int | np.integer))
 
-    def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def folds(self, cv: Any, seed: int, n_repeats: int) -> Folds:
         """Return the folds on which candidates are compared."""
         return make_folds(
             cv,
