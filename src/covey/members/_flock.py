@@ -28,9 +28,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     good, and it can be read. Each member is a linear model on a few features. A *gate*, a learned
     function of the row, weighs the members, so that different ones decide about different rows.
     Candidates differ in size, penalty and columns (features, ramps, products of two). The loss of
-    held-out rows selects among them, and of nearly equal ones the one with the fewest terms.
-    From the paper a flock has its idea: features and boundary of a member are chosen together, not
-    by Algorithm 1's coins, but by gradient. Weak features leave, and under a limit are exchanged.
+    held-out rows selects among them, and of nearly equal ones the one with the fewest terms. As in
+    the paper, a member's features and boundary are chosen together, but by gradient, not by coin.
     `summary` shows the result on one screen, `explain` shows who decided about a row, and why.
 
     Take boosting instead if rules over several categories decide, or if a table is so long that
