@@ -118,7 +118,7 @@ def check_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
         raise ValueError("groups must hold numbers or strings, not both and not None.") from None
 
 
-def _checked_fold(fold, number, n_samples):
+def _checked_fold(fold: Any, number: int, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return one checked pair of row numbers that ``cv`` gave."""
     try:
         train, test = (np.asarray(rows) for rows in fold)
@@ -127,7 +127,7 @@ def _checked_fold(fold, number, n_samples):
             f"cv must give pairs of rows to train on and rows to hold out, but entry {number} is "
             f"{fold!r}."
         ) from None
-    rows = []
+    rows: list[np.ndarray] = []
     for part in (train, test):
         part = np.flatnonzero(part) if part.dtype == bool else part
         if part.ndim != 1 or not len(part) or not np.issubdtype(part.dtype, np.integer):
@@ -138,12 +138,14 @@ def _checked_fold(fold, number, n_samples):
         if part.min() < -n_samples or part.max() >= n_samples:
             raise ValueError(f"Fold {number} of cv names a row beyond the {n_samples} of X.")
         rows.append(part % n_samples)
-    if len(np.intersect1d(*rows)):
+    if len(np.intersect1d(rows[0], rows[1])):
         raise ValueError(f"Fold {number} of cv holds out rows that it also trains on.")
-    return tuple(rows)
+    return rows[0], rows[1]
 
 
-def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
+def _drawn_folds(
+    n_folds: int, codes: Any, weight: np.ndarray, classes: Any, seed: int, n_repeats: int
+) -> Folds:
     used = weight > 0
     counts = np.bincount(codes[used], minlength=len(classes))
     n_folds = possible_folds(n_folds, counts, classes)

@@ -68,7 +68,7 @@ def _is_flock(model: object) -> bool:
     return hasattr(type(model), "explain_fusion")
 
 
-def _taken_apart(model: Any) -> tuple[list, Any]:
+def _taken_apart(model: Any) -> tuple[list[Any], Any]:
     """Return the steps before an ensemble, and the ensemble; None if there is none."""
     whole = model
     if not _is_flock(model) and hasattr(model, "pipeline_"):
@@ -146,7 +146,7 @@ def checked_row_names(row_names: Any, X: Any, n_rows: int) -> list[str]:
     return check_one_each(names, n_rows, "row_names", "name for each of the {} rows of X")
 
 
-def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
+def _feature_names(flock: Any, before: list[Any], seen: Any) -> list[str]:
     names = getattr(flock, "feature_names_in_", None)
     if names is None and hasattr(seen, "columns"):
         names = seen.columns

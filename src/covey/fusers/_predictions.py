@@ -225,7 +225,9 @@ class Predictions:
             return self.log_values
         return np.log(np.maximum(self.values, np.finfo(np.float64).tiny))
 
-    def _part(self, cut: tuple, names: list[str], seen: np.ndarray | None) -> Predictions:
+    def _part(
+        self, cut: tuple[Any, ...], names: list[str], seen: np.ndarray | None
+    ) -> Predictions:
         part = object.__new__(Predictions)
         part.kind, part.classes, part.names, part.seen = self.kind, self.classes, names, seen
         part._checked = self._checked

@@ -25,7 +25,7 @@ class _Measure:
     """A formula of sums over samples."""
 
     sums: str  # the key of the sums in `_block_sums`
-    formula: Callable
+    formula: Callable[..., Any]
     more_is_diverse: bool
     pairwise: bool = True
 

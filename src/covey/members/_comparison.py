@@ -227,7 +227,7 @@ class KindComparison:
             with self._threads.limit(limits=1, user_api="openmp"):
                 yield
 
-    def _side_by_side(self, function: Callable[[int], Any], items: range) -> list:
+    def _side_by_side(self, function: Callable[[int], Any], items: range) -> list[Any]:
         n_jobs = self._fit.flock.n_jobs
         if n_jobs is None:
             return list(in_order(function, items))

@@ -174,7 +174,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     (2, array([0, 1]))
     """
 
-    views: Mapping[str, Any] | list | int = 2
+    views: Mapping[str, Any] | list[Any] | int = 2
     estimator: Any = None
     fuser: str | Fuser = "mean"
     _: KW_ONLY
@@ -297,7 +297,9 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _out_of_fold(self, training: Any, folds: list, used: np.ndarray) -> tuple:
+    def _out_of_fold(
+        self, training: Any, folds: Folds, used: np.ndarray
+    ) -> tuple[np.ndarray, Predictions]:
         """Return held-out labelled rows, and predictions by members taught without them."""
         unlabelled = used[training.codes[used] < 0]
         blocks = []
@@ -310,7 +312,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         rows, first = np.unique(np.concatenate([test for _, test in folds]), return_index=True)
         return rows, concatenated(blocks).rows(first)
 
-    def _folds(self, training: Any, X: Any, y: Any, rows: Any, groups: Any, seed: int) -> list:
+    def _folds(self, training: Any, X: Any, y: Any, rows: Any, groups: Any, seed: int) -> Folds:
         """Return pairs of labelled rows to learn from and labelled rows held out."""
         codes = training.codes
         groups = None if groups is None else check_groups(groups, len(codes))
@@ -354,7 +356,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
 
     def _all_predictions(self, X: Any, kind: str | None = None) -> Predictions:
         """Return the predictions of the members of all views that a row has."""
-        fitted: dict[str, list] = {view: [] for view in self.views_}
+        fitted: dict[str, list[Any]] = {view: [] for view in self.views_}
         for view, member in zip(self.member_views_, self.estimators_, strict=True):
             fitted[view].append(member)
         present = rows_with_views(X, self.views_)
@@ -704,7 +706,7 @@ def encode_known(
 
 def members_by_view(
     given: Any, views: Iterable[str], *, sparse: bool, seed: int
-) -> dict[str, list]:
+) -> dict[str, list[Any]]:
     """Return the unfitted members of each view; those without a seed get one."""
     if given is None:
         given = make_pipeline(
@@ -721,7 +723,7 @@ def members_by_view(
             f"estimator {problems[0]}; it must have members for each of the views "
             f"{', '.join(map(repr, views))}."
         )
-    found: dict[str, list] = {}
+    found: dict[str, list[Any]] = {}
     numbers = count()
     for view in views:
         members = given[view] if isinstance(given[view], list | tuple) else [given[view]]
@@ -774,7 +776,7 @@ def check_default_range(X: Any, names: np.ndarray | None, views: Mapping[str, An
             )
 
 
-def member_names(members_by_view: Mapping[str, list]) -> tuple[list[str], list[str]]:
+def member_names(members_by_view: Mapping[str, list[Any]]) -> tuple[list[str], list[str]]:
     """Return names of the members, and of their views."""
     names, owners = [], []
     for view, members in members_by_view.items():
@@ -791,7 +793,7 @@ def member_names(members_by_view: Mapping[str, list]) -> tuple[list[str], list[s
 
 
 def check_members(
-    members: Mapping[str, list], method: str, weighted: bool, unlabeled_weight: float
+    members: Mapping[str, list[Any]], method: str, weighted: bool, unlabeled_weight: float
 ) -> None:
     """Refuse members that the method for unlabelled rows cannot use."""
     teaches = method != "supervised"
@@ -844,16 +846,16 @@ class ViewTrainingSet:
 
     model: Any
     method: str
-    X: list  # one table a view
+    X: list[Any]  # one table per view
     codes: np.ndarray  # (n,), -1 where there is no label
     present: np.ndarray  # (n, V), bool
     weight: np.ndarray  # (n,)
     classes: np.ndarray
-    members: dict[str, list]  # the unfitted members of each view
+    members: dict[str, list[Any]]  # the unfitted members of each view
     turn: np.ndarray  # in which co-training takes rows into its pool
 
     def __post_init__(self) -> None:
-        self.fitted: list[list] = [[None] * len(members) for members in self.members.values()]
+        self.fitted: list[list[Any]] = [[None] * len(members) for members in self.members.values()]
 
     def check_classes(self, rows: np.ndarray) -> None:
         """Refuse views whose members would see fewer than two classes."""
@@ -872,7 +874,7 @@ class ViewTrainingSet:
     def _classes_seen(self, rows: np.ndarray) -> list[np.ndarray]:
         return [np.unique(self.codes[rows][present]) for present in self.present[rows].T]
 
-    def fit(self, rows: np.ndarray) -> tuple[list[list], int]:
+    def fit(self, rows: np.ndarray) -> tuple[list[list[Any]], int]:
         """Fit members of each view on some rows; return them, and the number of rounds."""
         model, codes = self.model, self.codes[rows]
         part = replace(
@@ -900,7 +902,7 @@ class ViewTrainingSet:
             _, n_iter = co_train(*known, quota, order, model.pool_size, rounds, agree)
         return part.fitted, n_iter
 
-    def _fit_members(self, tasks: list[tuple]) -> None:
+    def _fit_members(self, tasks: list[tuple[Any, ...]]) -> None:
         """Fit the members of views, given (view, rows, codes, weight), if there are rows."""
         views = list(self.members)
         # Rows with equal weights need none, and not every member accepts weights.
@@ -952,7 +954,11 @@ def _fit(unfitted: Any, view: str, X: Any, y: np.ndarray, weight: np.ndarray | N
 
 
 def predict_views(
-    fitted: Mapping[str, list], X: list, present: np.ndarray, classes: np.ndarray, kind: str
+    fitted: Mapping[str, list[Any]],
+    X: list[Any],
+    present: np.ndarray,
+    classes: np.ndarray,
+    kind: str,
 ) -> Predictions:
     """Return the predictions of views' members for the rows that have them, ``present`` (n, V).
 

@@ -85,7 +85,7 @@ class Roster:
         """The members of all layers in one list."""
         return list(itertools.chain(*self.given)) if self.has_layers(all) else self.given
 
-    def _list_again(self, listed: list) -> None:
+    def _list_again(self, listed: list[Any]) -> None:
         """Put other members in the place of those that are listed."""
         if self.has_layers(all):
             entries = iter(listed)
@@ -318,7 +318,7 @@ def cv_name(cv: Any) -> str:
 
 def fit_all(
     owner: Any, pairs: Pairs, X: Any, y: np.ndarray, parameters: dict[str, dict[str, Any]]
-) -> list:
+) -> list[Any]:
     """Return the members, fitted on all rows."""
     jobs = [
         (f"{name}, all rows", fit_with, clone(member), X, y, parameters[name])
@@ -334,7 +334,7 @@ def fit_folds(
     X: Any,
     y: np.ndarray,
     parameters: dict[str, dict[str, Any]],
-) -> list[list]:
+) -> list[list[Any]]:
     """Return the members of each fold, fitted without the rows that it holds out."""
     jobs = []
     for number, (train, _) in enumerate(folds, start=1):
@@ -346,7 +346,7 @@ def fit_folds(
     return [[next(fitted) for _ in pairs] for _ in folds]
 
 
-def _in_parallel(owner: Any, jobs: list[tuple[Any, ...]]) -> list:
+def _in_parallel(owner: Any, jobs: list[tuple[Any, ...]]) -> list[Any]:
     """Return the results of fits, given as a line to print, a function and its arguments."""
     name = f"[{type(owner).__name__}] " if owner.verbose else None
     return Parallel(n_jobs=owner.n_jobs)(delayed(_timed)(name, *job) for job in jobs)

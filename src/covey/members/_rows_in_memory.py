@@ -384,7 +384,7 @@ class InMemoryRows:
         sample = sampled_rows(n_rows, self.class_counts, seed, 0, self._codes, used)
         return (sample, None) if folds is None else (sample.fitted, folds)
 
-    def _sampled_folds(self, folds: list, n_rows: int, seed: int) -> tuple[RowSample, list]:
+    def _sampled_folds(self, folds: Folds, n_rows: int, seed: int) -> tuple[RowSample, Folds]:
         """Return some rows that folds fit on, rows that they hold out, and the folds of these.
 
         Rows that one fold holds out and another one fits on are sampled once; if there are few

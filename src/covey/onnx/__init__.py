@@ -142,7 +142,7 @@ def to_onnx(
     return graph
 
 
-def _unconvertible(estimator: Any, inputs: list) -> str | None:
+def _unconvertible(estimator: Any, inputs: list[Any]) -> str | None:
     """Return in words the member that skl2onnx cannot convert; None if it is not known."""
     for name, member in getattr(estimator, "named_estimators_", {}).items():
         if isinstance(member, str) or type(member).__module__.startswith("covey."):

@@ -158,7 +158,7 @@ def _page(one: Evaluation, title: str | None, command: str | None) -> str:
     templates = environment("covey.reporting")
     templates.filters.update({function.__name__: function for function in _FILTERS})
 
-    def rendered(sections: tuple[Section, ...], heading: str) -> list[dict]:
+    def rendered(sections: tuple[Section, ...], heading: str) -> list[dict[str, Any]]:
         found = []
         for section in sections:
             context = section.context(one)

@@ -64,7 +64,9 @@ class Answers:
             made.append(unusual_words(one.name, value, (one.low, one.high), known))
         return [f"{said}." for said in made if said]
 
-    def predict(self, rows: Sequence[dict[str, Any]], level: float | None = None) -> list[dict]:
+    def predict(
+        self, rows: Sequence[dict[str, Any]], level: float | None = None
+    ) -> list[dict[str, Any]]:
         """Return the answer for each row, with a level also a set of classes, or bounds."""
         model, classes = self._model, self.classes
         if level is not None and not hasattr(model, "calibration_"):
@@ -100,7 +102,9 @@ class Answers:
             answer["remarks"] = self.remarks(row)
         return made
 
-    def explain(self, rows: Sequence[dict[str, Any]], level: float | None, top: int) -> list[dict]:
+    def explain(
+        self, rows: Sequence[dict[str, Any]], level: float | None, top: int
+    ) -> list[dict[str, Any]]:
         """Return for each row the answer, what moved it, and who decided."""
         told = self._model.explain(self.frame(rows), top=top, max_members=_MOST_MEMBERS)
         parts = ("baseline", "because", "against", "other", "members")
@@ -113,7 +117,7 @@ class Answers:
 
     def smallest_changes(
         self, rows: Sequence[dict[str, Any]], fixed: Sequence[str], to: Any
-    ) -> list[dict]:
+    ) -> list[dict[str, Any]]:
         """Return for each row the smallest change that changes the answer, if there is one."""
         made = []
         for row in rows:
