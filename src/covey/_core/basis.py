@@ -168,10 +168,12 @@ class Basis:
         reach = self.reach
         if reach is not None and columns.shape[1]:
             low, high = like(columns, reach[0]), like(columns, reach[1])
-            # Mostly all rows are within reach, and need no copy.
-            beyond = (xp.min(columns, axis=1) < low) | (xp.max(columns, axis=1) > high)
-            if bool(xp.any(beyond)):
-                columns = clip(columns, low[:, None], high[:, None])
+            # Mostly all rows are within reach, and need no copy; often all columns are even within
+            # that of each, and their ends together are found in a tenth of the time.
+            if not (xp.min(columns) >= xp.max(low) and xp.max(columns) <= xp.min(high)):
+                beyond = (xp.min(columns, axis=1) < low) | (xp.max(columns, axis=1) > high)
+                if bool(xp.any(beyond)):
+                    columns = clip(columns, low[:, None], high[:, None])
         if self.is_plain:
             return columns
 

@@ -28,7 +28,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     good, and it can be read. Each member is a linear model on a few features. A *gate*, a learned
     function of the row, weighs the members, so that different ones decide about different rows.
     Candidates differ in size, penalty and columns (features, ramps, products of two). The loss of
-    held-out rows selects among them, and of nearly equal ones the one with the fewest terms.
+    held-out rows selects among them, and of nearly equal ones the one with the fewest terms. As in
+    the paper, a member's features and boundary are chosen together, but by gradient, not by coin.
     `summary` shows the result on one screen, `explain` shows who decided about a row, and why.
 
     Take boosting instead if rules over several categories decide, or if a table is so long that
@@ -214,7 +215,8 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     with a gate, which weighs the members for each row: :math:`f(x) = \sum_k g_k(x) f_k(x)` with
     :math:`g` a softmax of a linear function, by L-BFGS on the mean loss and an L2 penalty.
     Candidates, among them single members (ridge regressions if the loss is squared), are paths of
-    subsets, selected by the loss of held-out rows and by their terms, as for `FlockClassifier`.
+    subsets, selected by the loss of held-out rows and by their terms, as for `FlockClassifier`;
+    a member's features and coefficients are chosen together as there, by gradient.
 
     Parameters
     ----------
