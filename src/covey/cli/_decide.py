@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from covey.evaluation._held_out import HeldOut
 
 _THRESHOLD = options.option(
-    "Predict a class wherever its probability is at least this (0.12); else the most "
-    "probable of the others. --class says which.",
+    "Predict a class if its probability is at least this (0.12), and otherwise the most probable"
+    " of the others. --class names it.",
     metavar="CHANCE",
 )
 Threshold = Annotated[float | None, _THRESHOLD]
 _FIND = options.option(
-    "The threshold that finds such a share of a class (80%), on rows held out.", metavar="SHARE"
+    "Use the threshold that finds this share of a class (80%), on rows held out.", metavar="SHARE"
 )
 Find = Annotated[str | None, _FIND]
 _COSTS = options.option(
-    "What it costs to miss a row of a class (yes=20; 1 for the others): the class of the "
+    "The cost of missing a row of a class (yes=20; 1 for the others): the class with the "
     "smallest expected cost is predicted; repeatable.",
     metavar="CLASS=NUMBER",
 )
 Costs = Annotated[list[str] | None, _COSTS]
 _CLASS = options.option(
-    "The class of --threshold or --find; of two classes by default the rarer one.",
+    "The class of --threshold or --find; by default the rarer one of two.",
     "--class",
     metavar="NAME",
 )
