@@ -68,7 +68,7 @@ def _share(text: str) -> float:
     try:
         return float(number) / (100 if percent else 1)
     except ValueError:
-        raise CommandError(f"--find: {text!r} is no share; write 80% or 0.8.") from None
+        raise CommandError(f"--find: {text!r} is not a share; write 80% or 0.8.") from None
 
 
 def _cost(text: str) -> tuple[str, float]:
@@ -80,7 +80,7 @@ def _cost(text: str) -> tuple[str, float]:
         return label.strip(), float(number)
     except ValueError:
         raise CommandError(
-            f"--costs: {text!r} is no cost; write a class and what it costs to miss it, as yes=20."
+            f"--costs: {text!r} is not a cost; write a class and what a miss costs, as yes=20."
         ) from None
 
 
@@ -100,7 +100,7 @@ def of_classes(
     for name in numbers:
         if name not in labels:
             option = "costs" if kind == "costs" else "class"
-            raise CommandError(f"--{option}: {name!r} is no class of the target ({shown}).")
+            raise CommandError(f"--{option}: {name!r} is not a class of the target ({shown}).")
     return {kind: {labels[name]: number for name, number in numbers.items()}}
 
 
