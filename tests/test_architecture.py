@@ -222,3 +222,35 @@ def test_public_names_are_those_that_users_call():
             public |= set(getattr(import_module(found.name), "__all__", ()))
     public |= set(covey.__all__)
     assert len(public) <= MOST_PUBLIC_NAMES
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+# First words after which a reader waits for the verb, or looks for what is meant.
+FRAGMENTS = ("What ", "How ", "Where ", "Which ", "The same", "Return the same", "So many", "See ")
+# Classes are described on a page of a screen or two; more is on pages of the guide.
+MOST_LINES = 120
+
+
+def documented():
+    for path in sorted(HOME.rglob("*.py")):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(
+                node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+            ):
+                name = getattr(node, "name", "module")
+                yield f"{path.relative_to(HOME)}: {name}", node, ast.get_docstring(node) or ""
+
+
+def test_docstrings_begin_with_a_verb_or_a_whole_phrase():
+    found = [where for where, _, text in documented() if text.startswith(FRAGMENTS)]
+    assert not found, "\n".join(found)
+
+
+def test_docstrings_of_classes_have_at_most_120_lines():
+    found = [
+        where
+        for where, node, text in documented()
+        if isinstance(node, ast.ClassDef) and len(text.splitlines()) > MOST_LINES
+    ]
+    assert not found, "\n".join(found)

@@ -107,7 +107,7 @@ def test_a_selector_names_the_classes_that_count():
     X = np.random.default_rng(0).normal(size=(40, 3))
     weight = np.zeros(40)
     weight[0] = 1
-    with pytest.raises(ValueError, match="whose sample_weight is above 0, got 1 class"):
+    with pytest.raises(ValueError, match="whose weight is above 0, got 1 class"):
         covey.SubsetSelector(n_resamples=2).fit(X, X[:, 0] > 0, sample_weight=weight)
 
 
@@ -167,7 +167,7 @@ def test_a_checkpoint_that_is_no_archive_is_a_journal_error(tmp_path, place, byt
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + place] = byte
     path.write_bytes(content)
-    with pytest.raises(JournalError, match="is no checkpoint; delete it"):
+    with pytest.raises(JournalError, match="is not a checkpoint; delete it"):
         flock.fit(X, X[:, 0] > 0)
 
 

@@ -59,6 +59,15 @@ def test_the_changelog_keeps_its_form():
         assert re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", heading), heading
     kinds = set(re.findall(r"^### (.+)$", CHANGELOG, re.MULTILINE))
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert [line for line in CHANGELOG.splitlines() if len(line) > 110] == []
+
+
+def test_a_citation_has_the_date_of_a_release_only_if_there_was_one():
+    """A version that was never published has no date, neither here nor in a list of works."""
+    about = CHANGELOG.partition(f"## [{covey.__version__}]")[2].partition("\n## ")[0]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == covey.__version__
+    assert ("date-released" in citation) == ("Not published." not in about)
 
 
 def test_the_changelog_names_every_name_that_came_or_went():

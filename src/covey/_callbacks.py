@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, Self
 
 from covey._typing import Method
 
@@ -14,22 +15,22 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class _NoCallbacks:
-        def subcontext(self, *args, **kwargs):
+        def subcontext(self, *args: Any, **kwargs: Any) -> Self:
             return self
 
-        def call_on_fit_task_begin(self, **kwargs):
+        def call_on_fit_task_begin(self, **kwargs: Any) -> Self:
             return self
 
-        def call_on_fit_task_end(self, **kwargs):
+        def call_on_fit_task_end(self, **kwargs: Any) -> bool:
             return False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """A replacement for scikit-learn's mixin; there are no callbacks to call."""
 
-        def _init_callback_context(self, **kwargs):
+        def _init_callback_context(self, **kwargs: Any) -> _NoCallbacks:
             return _NoCallbacks()
 
-    def _with_callbacks(fit):
+    def _with_callbacks(fit: Method) -> Method:
         return fit
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,21 +26,14 @@ class JournalError(ValueError):
     """A journal that cannot be used; the text is one sentence."""
 
 
+@dataclass(frozen=True)
 class WrittenTask:
     """One part of the computation: see `covey._core.journal.Journal`."""
 
-    def __init__(self, journal: Journal, result: Arrays | None, state: Arrays | None) -> None:
-        self._journal = journal
-        self.result = result
-        self.state = state
-
-    def step(self, snapshot: Callable[[], Arrays]) -> None:
-        """Count a step, and write the state if it is time."""
-        self._journal.count(snapshot)
-
-    def finish(self, result: Arrays) -> None:
-        """Keep the result; the state is no longer needed."""
-        self._journal.keep(result)
+    result: Arrays | None
+    state: Arrays | None
+    step: Callable[[Callable[[], Arrays]], None]
+    finish: Callable[[Arrays], None]
 
 
 class Journal:
@@ -72,19 +66,19 @@ class Journal:
         """Return the next task."""
         position, self._next = self._next, self._next + 1
         if position < len(self._results):
-            return WrittenTask(self, self._results[position], None)
+            return WrittenTask(self._results[position], None, self.count, self.keep)
         state = self._state if position == len(self._results) else None
-        return WrittenTask(self, None, state)
+        return WrittenTask(None, state, self.count, self.keep)
 
     def count(self, snapshot: Callable[[], Arrays]) -> None:
-        """Count a step that is done."""
+        """Count a step that is done, and write the state if it is time."""
         self.n_steps += 1
         if self.n_steps - self._n_written > _NEW_SHARE * self._n_written:
             self._state = snapshot()
             self._write()
 
     def keep(self, result: Arrays) -> None:
-        """Keep the result of a task that is done."""
+        """Keep the result of a task that is done; its state is no longer needed."""
         self._results.append(result)
         self._state = None
         self._write()
@@ -122,7 +116,7 @@ class Journal:
         except Exception as error:
             # Damaged archives end in errors of a dozen types, of zipfile, zlib and NumPy.
             raise JournalError(
-                f"{str(self._path)!r} is no checkpoint; delete it, or give another path."
+                f"{str(self._path)!r} is not a checkpoint; delete it, or give another path."
             ) from error
         if known != FORMAT:
             raise JournalError(

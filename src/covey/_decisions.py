@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from covey._intervals import Interval
-from covey._number_words import number, quoted
+from covey._number_words import number, quoted, rough, span
 from covey._state import Index, ListOf, Number, OneOf, Plain, Record, Told, refuse
 from covey._validation import check_number
 
@@ -138,7 +138,7 @@ class Decision:
         """Return the rule in words."""
         if self.threshold is None:
             return "The class with the smallest expected cost is predicted"
-        at = _percent(self.threshold)
+        at = rough(self.threshold)
         return f"{quoted(self.label)} is predicted from a probability of {at} on"
 
     def sentence(self) -> str:
@@ -205,7 +205,7 @@ def code_of(classes: np.ndarray, label: Any, name: str) -> int:
     labels = classes.tolist()
     if label not in labels:
         shown = ", ".join(map(repr, labels[:5]))
-        raise ValueError(f"{name}: {label!r} is no class of the model ({shown}).")
+        raise ValueError(f"{name}: {label!r} is not a class of the model ({shown}).")
     return int(labels.index(label))
 
 
@@ -243,11 +243,5 @@ def _of_costs(classes: np.ndarray, costs: Any) -> Decision:
     return Decision("costs", asked, classes, code, float(threshold))
 
 
-def _percent(share: float) -> str:
-    """Write a share in percent, with a decimal where it is small: ``12 %``, ``0.8 %``."""
-    return f"{100 * share:.1f} %" if 0 < share < 0.095 else f"{100 * share:.0f} %"
-
-
 def _between(share: Interval) -> str:
-    low = _percent(share.low).removesuffix(" %")
-    return f"{_percent(share.value)} ({low} to {_percent(share.high)})"
+    return f"{rough(share.value)} ({span(share.low, share.high)})"

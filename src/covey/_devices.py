@@ -11,6 +11,8 @@ import numpy as np
 from array_api_compat import is_torch_array
 from sklearn import get_config
 
+from covey._names import extra
+
 # With fewer numbers, rows x features x classes, a search takes longer on an accelerator, which has
 # too little to compute at once.
 _TOO_FEW = 1_000_000
@@ -98,15 +100,9 @@ def device_of(
                 f"device: {name}.to({first}.device)."
             )
     if device is None or (isinstance(device, str) and device == "cpu" and "X" not in tensors):
-        if "X" not in tensors:
-            return HostDevice()
-        return OnDevice(X.device, _precision(X))
-    try:
+        return OnDevice(X.device, _precision(X)) if "X" in tensors else HostDevice()
+    with extra(f"device={device!r} (other than None) needs", "gpu"):
         import torch
-    except ImportError as error:
-        raise ImportError(
-            f"device={device!r} needs PyTorch: pip install 'covey[gpu]', or device=None."
-        ) from error
     try:
         wanted = torch.device(device)
     except (RuntimeError, TypeError):

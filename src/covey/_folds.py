@@ -11,7 +11,10 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from covey._core.gating.gate import N_FOLDS
 from covey._core.search.folds import assigned_folds, drawn, possible_folds, ranked_classes
-from covey._validation import check_number
+from covey._validation import check_number, check_one_each
+
+# Rows to fit on and rows held out, fold by fold.
+Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
 def check_cv_parameter(cv: Any) -> None:
@@ -34,7 +37,7 @@ def make_folds(
     seed: int,
     n_repeats: int,
     y: np.ndarray | None = None,
-) -> list[tuple[np.ndarray, np.ndarray]]:
+) -> Folds:
     """Make folds, as pairs of rows to fit on and rows held out.
 
     A number of folds is stratified by rows' own draws: exactly, except for classes of more than
@@ -91,9 +94,7 @@ def make_folds(
     return folds
 
 
-def penalty_folds(
-    codes: np.ndarray, weight: np.ndarray, seed: int
-) -> list[tuple[np.ndarray, np.ndarray]]:
+def penalty_folds(codes: np.ndarray, weight: np.ndarray, seed: int) -> Folds:
     """Return folds by which a penalty is chosen, as `make_folds` does; none where impossible.
 
     ``codes`` are the classes of the rows, all 0 for numbers.
@@ -110,18 +111,14 @@ def penalty_folds(
 def check_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
     """Return groups as numbers, one per row."""
     groups = np.asarray(groups)
-    if groups.ndim != 1 or len(groups) != n_samples:
-        raise ValueError(
-            f"groups must hold one entry for each of the {n_samples} rows of X, got an array of "
-            f"shape {groups.shape}."
-        )
+    check_one_each(groups, n_samples, "groups", "entry for each of the {} rows of X")
     try:
         return np.unique(groups, return_inverse=True)[1]
     except TypeError:
         raise ValueError("groups must hold numbers or strings, not both and not None.") from None
 
 
-def _checked_fold(fold, number, n_samples):
+def _checked_fold(fold: Any, number: int, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Return one checked pair of row numbers that ``cv`` gave."""
     try:
         train, test = (np.asarray(rows) for rows in fold)
@@ -130,7 +127,7 @@ def _checked_fold(fold, number, n_samples):
             f"cv must give pairs of rows to train on and rows to hold out, but entry {number} is "
             f"{fold!r}."
         ) from None
-    rows = []
+    rows: list[np.ndarray] = []
     for part in (train, test):
         part = np.flatnonzero(part) if part.dtype == bool else part
         if part.ndim != 1 or not len(part) or not np.issubdtype(part.dtype, np.integer):
@@ -141,12 +138,14 @@ def _checked_fold(fold, number, n_samples):
         if part.min() < -n_samples or part.max() >= n_samples:
             raise ValueError(f"Fold {number} of cv names a row beyond the {n_samples} of X.")
         rows.append(part % n_samples)
-    if len(np.intersect1d(*rows)):
+    if len(np.intersect1d(rows[0], rows[1])):
         raise ValueError(f"Fold {number} of cv holds out rows that it also trains on.")
-    return tuple(rows)
+    return rows[0], rows[1]
 
 
-def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
+def _drawn_folds(
+    n_folds: int, codes: Any, weight: np.ndarray, classes: Any, seed: int, n_repeats: int
+) -> Folds:
     used = weight > 0
     counts = np.bincount(codes[used], minlength=len(classes))
     n_folds = possible_folds(n_folds, counts, classes)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
 from covey._core.limits import FAR
+from covey._plain_words import first_line
 
 
 def fit_member(
@@ -160,8 +161,7 @@ def explaining(model: Any, X: Any, y: Any = None) -> Iterator[None]:
         if culprit is None and not inside:
             raise
         if culprit is None:
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-            culprit = f"{reason}; change its parameters, or leave it out."
+            culprit = f"{first_line(error)}; change its parameters, or leave it out."
         raise ValueError(f"{type(model).__name__} cannot work with this: {culprit}") from error
 
 

@@ -1,4 +1,4 @@
-"""Names that are imported when they are first used, so that importing a package takes little time.
+"""Names that are imported when they are first used, which saves time, and packages of extras.
 
 The stub of the package, ``__init__.pyi``, says where each is from; type checkers read it, too.
 """
@@ -8,9 +8,20 @@ from __future__ import annotations
 import pkgutil
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+
+
+@contextmanager
+def extra(needs: str, name: str) -> Iterator[None]:
+    """Say which extra of covey to install if an import in this block finds no package."""
+    try:
+        yield
+    except ImportError as error:
+        missing, how = error.name or error, f'pip install "covey[{name}]"'
+        raise ImportError(f"{needs} {missing}; install what is missing with: {how}.") from None
 
 
 def lazy_names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:

@@ -90,6 +90,23 @@ def one_line(text: Any) -> str:
     return " ".join(str(text).split())
 
 
+def shortened(text: Any, most: int = 22) -> str:
+    """Return text of at most this many characters; surplus is removed from the middle.
+
+    The ends of names distinguish columns more often than their middles do.
+    """
+    text = one_line(text)
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 3
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or its type if it has none."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+
+
 def reason_words(reason: Mapping[str, Any]) -> str:
     """Write a reason of ``explain``: ``bilirubin 0.8 (typical 3.2)``, ``self-employed: no``.
 

@@ -10,14 +10,11 @@ import re
 from functools import lru_cache
 from typing import Any
 
-try:
+from covey._names import extra
+
+with extra("Reports need", "cli"):
     import jinja2
     from markupsafe import Markup, escape
-except ImportError as error:
-    raise ImportError(
-        "Reports are filled in by jinja2; install covey with the extra that brings it: "
-        'pip install "covey[cli]".'
-    ) from error
 
 __all__ = ["Markup", "environment", "escaped", "printable"]
 # Characters that a page must not hold: control characters, and halves of surrogate pairs.

@@ -97,11 +97,14 @@ def check_number(
     closed: str = "both",
     whole: bool = False,
     finite: bool = True,
+    or_none: bool = False,
 ) -> Any:
     """Check that a parameter is a number; bool is not one.
 
     ``closed`` ("both", "left", "right" or "neither") says which bounds are included.
     """
+    if or_none and value is None:
+        return None
     kind = Integral if whole else Real
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a number, got {value!r}.")
@@ -111,9 +114,10 @@ def check_number(
     return value
 
 
-def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
+def check_choice(value: Any, name: str, choices: Iterable[str], *, or_none: bool = False) -> Any:
     """Check a parameter that must be one of a few strings."""
-    if not (isinstance(value, str) and value in choices):
+    is_right = (or_none and value is None) or (isinstance(value, str) and value in choices)
+    if not is_right:
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
     return value
@@ -201,13 +205,7 @@ def check_sample_weight(
         ensure_min_samples=0,
         input_name="sample_weight",
     )
-    if weight.ndim != 1:
-        raise ValueError(f"sample_weight must be 1D, got an array of {weight.ndim} dimensions.")
-    if len(weight) != n_samples:
-        raise ValueError(
-            f"sample_weight has {len(weight)} entries, but X has {n_samples} rows; "
-            "give one weight a row."
-        )
+    check_one_each(weight, n_samples, "sample_weight", "weight for each of the {} rows of X")
     if (weight < 0).any():
         entry = int(np.argmax(weight < 0))
         raise ValueError(

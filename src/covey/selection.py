@@ -32,6 +32,7 @@ from covey._validation import (
 )
 from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._base_flock import Flock
+from covey.members._ensemble import check_two_classes
 from covey.members._growing import Growing
 from covey.members._prepared_fit import PreparedFit, check_newton
 from covey.members._rows_in_memory import InMemoryRows
@@ -123,10 +124,8 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
     Attributes
     ----------
-    support_ : ndarray of shape (n_features,), bool
-        The features selected.
-    support_all_, support_smallest_ : ndarrays of shape (n_features,), bool
-        Both answers. Not with ``prefit=True``.
+    support_, support_all_, support_smallest_ : ndarrays of shape (n_features,), bool
+        The selected features, and both answers (not with ``prefit=True``).
     twins_ : list of lists of str or int
         "Either of these": the first of each list is in the smallest set, and each of the others
         could replace it: it is correlated with it, and the error on held-out rows rises by at most
@@ -140,10 +139,8 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         1 for the first feature of the selected answer: for "all" that of the least p-value, for
         "smallest" the one needed most, with relevant features that are not needed after those that
         are. With ``prefit=True`` or ``individual_threshold``: the feature kept most often.
-    co_selection_ : ndarray of shape (n_features, n_features)
-        F of eq. (12), over the members of all resamples.
-    co_selection_binary_ : ndarray of shape (n_features, n_features), bool
-        F^bin of eq. (13); its diagonal is ``support_``.
+    co_selection_, co_selection_binary_ : ndarrays of shape (n_features, n_features)
+        F of eq. (12), over the members of all resamples, and F^bin of eq. (13).
     individual_threshold_, cross_threshold_ : float
         The thresholds used: given, or those that leave the wanted number. None for the first
         where tests select.
@@ -155,8 +152,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         The chance that members keep as often a *shadow*, a column whose rows were shuffled. NaN
         with ``prefit=True``.
     coefficient_sizes_ : ndarray of shape (n_features,)
-        The mean size of the coefficients of standardized features; decides between equal
-        frequencies.
+        The mean size of standardized coefficients; decides between equal frequencies.
     stability_ : float
         How much the resamples agree on this many features: 1 if wholly, 0 as much as chance would
         (Nogueira, Sechidis and Brown 2018). NaN with ``prefit=True``.
@@ -243,8 +239,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
                     "leave out one of them."
                 )
         for name in ("individual_threshold", "cross_threshold"):
-            if getattr(self, name) is not None:
-                check_number(getattr(self, name), name, low=0, high=1)
+            check_number(getattr(self, name), name, low=0, high=1, or_none=True)
         check_number(self.level, "level", low=0, high=1, closed="neither")
         check_number(self.n_resamples, "n_resamples", low=2, whole=True)
         for count, threshold in (
@@ -309,13 +304,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         classifies = isinstance(recipe, SubsetEnsembleClassifier)
         if classifies:
             classes, strata = np.unique(y, return_inverse=True)
-            if len(np.unique(strata[weight > 0])) < 2:
-                known = classes[np.unique(strata[weight > 0])]
-                counted = "" if len(classes) < 2 else " whose sample_weight is above 0"
-                raise ValueError(
-                    f"SubsetSelector needs samples of at least 2 classes in y{counted}, got "
-                    f"{len(known)} class: {known.tolist()}."
-                )
+            check_two_classes("SubsetSelector", classes, np.bincount(strata, weight))
         else:
             y = np.asarray(y, dtype=np.float64)
             strata = core.strata_of_values(y)

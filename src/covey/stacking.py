@@ -25,6 +25,7 @@ from sklearn.utils.metadata_routing import UNUSED, process_routing
 
 from covey import _state as stored
 from covey._blocks import take_columns, take_rows
+from covey._folds import Folds
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
 from covey._typing import available_if
@@ -47,8 +48,6 @@ from covey.members._stored import check_fuser, check_member, try_row
 from covey.tables._columns import chosen_columns
 
 __all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]
-
-Folds = list[tuple[np.ndarray, np.ndarray]]
 _OUTPUT = stored.OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS)
 _RANKS = stored.ListOf(stored.Record(KnownNumbers))
 
@@ -59,7 +58,7 @@ class Layered(TransformerMixin, Ensemble):
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
     """
 
-    estimators: Annotated[list, stored.Parameter(members=True)]
+    estimators: Annotated[list[Any], stored.Parameter(members=True)]
     final_estimator: Annotated[Any, stored.Parameter(BaseEstimator)]
     features: Annotated[Any, stored.Parameter(BaseEstimator)]
     named_estimators_: Annotated[Bunch, stored.Named("E", make=Bunch, dropped="drop")]
@@ -94,7 +93,7 @@ class Layered(TransformerMixin, Ensemble):
             for member in layer:
                 check_member(self, member, None if number else self.n_features_in_)
         transforms = self.features_ is None or hasattr(self.features_, "transform")
-        refuse("features", "is no transformer.", transforms)
+        refuse("features", "is not a transformer.", transforms)
         of = {"names": self._names(), "classes": getattr(self, "classes_", None)}
         check_fuser(self.fuser_, partial(self._models.blank, **of), None)
         if self._is_prefit():
@@ -290,7 +289,11 @@ class Layered(TransformerMixin, Ensemble):
     # -- fit ---------------------------------------------------------------------------------
 
     def _learn_layers(
-        self, layers: list, X: Any, y: np.ndarray, parameters: roster.FitParameters
+        self,
+        layers: list[list[tuple[str, Any]]],
+        X: Any,
+        y: np.ndarray,
+        parameters: roster.FitParameters,
     ) -> tuple[np.ndarray, Any, np.ndarray]:
         """Fit all layers, or use those that are already fitted.
 
@@ -351,7 +354,9 @@ class Layered(TransformerMixin, Ensemble):
         outputs, ranks = self.outputs_[number], self._ranks[number]
         return encode_outputs(predicted, outputs, self.clip, ranks).reshape(len(predicted), -1)
 
-    def _beside_out_of_fold(self, folds: Folds, X: Any, y: np.ndarray, given: dict) -> Any:
+    def _beside_out_of_fold(
+        self, folds: Folds, X: Any, y: np.ndarray, given: dict[str, Any]
+    ) -> Any:
         """Return columns beside the outputs, for all rows; generated ones are out of fold, too."""
         if self.features is None:
             return self._joined(X, None)
@@ -570,7 +575,7 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
     array([0, 1, 2])
     """
 
-    estimators: list
+    estimators: list[Any]
     final_estimator: Any = None
     _: KW_ONLY
     outputs: str | list[str] | Mapping[str, str] = "auto"
@@ -596,7 +601,9 @@ class GeneralStackingClassifier(Layered, ClassifierMixin, BaseEstimator):
             )
         return wanted
 
-    def _predict_layer(self, names: list, members: list, X: Any, outputs: list) -> np.ndarray:
+    def _predict_layer(
+        self, names: list[str], members: list[Any], X: Any, outputs: list[str]
+    ) -> np.ndarray:
         predicted = []
         for name, member, output in zip(names, members, outputs, strict=True):
             self._output_of(name, member, output)  # a fitted one may lack what it promised
@@ -710,7 +717,7 @@ class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
     0               0.6                  0.4
     """
 
-    estimators: list
+    estimators: list[Any]
     final_estimator: Any = None
     _: KW_ONLY
     outputs: str | list[str] | Mapping[str, str] = "values"
@@ -725,5 +732,7 @@ class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
     _choices = VALUE_OUTPUTS
     clip = 1e-6  # numbers have no logits
 
-    def _predict_layer(self, names: list, members: list, X: Any, outputs: list) -> np.ndarray:
+    def _predict_layer(
+        self, names: list[str], members: list[Any], X: Any, outputs: list[str]
+    ) -> np.ndarray:
         return member_values(members, names, X)[:, :, None]

@@ -85,7 +85,10 @@ def test_fixed_columns_stay_and_a_goal_is_reached(folder):
     [
         (["--row", "500"], "--row 500: "),
         (["--row", "1", "--fixed", "agee"], "--fixed: the model has no column 'agee'"),
-        (["--row", "1", "--to", "maybe"], "--to: 'maybe' is no class of the model ('no', 'yes')"),
+        (
+            ["--row", "1", "--to", "maybe"],
+            "--to: 'maybe' is not a class of the model ('no', 'yes')",
+        ),
         (["--row", "1", "--html", "card.pdf"], "write to .html, .htm"),
         (["--row", "0"], "greater than or equal to 1"),
     ],
@@ -106,3 +109,25 @@ def test_the_page_is_written_completely_and_holds_names_as_text(folder):
     assert "http://" not in text
     assert "https://" not in text
     assert text.rstrip().endswith("</html>")
+
+
+def test_a_date_or_number_that_cannot_be_read_counts_as_missing_and_is_named(tmp_path):
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2025-01-01", periods=90).strftime("%d.%m.%Y")
+    dollars = [f"${value:,}" for value in rng.integers(1_000, 9_000, 90)]
+    table = pd.DataFrame({"day": days, "paid": dollars, "age": rng.integers(20, 80, 90)})
+    ill = np.where(table["age"] > 50, "yes", "no")
+    flock = FlockClassifier(effort="fast", random_state=0).fit(table, ill)
+    save(flock, tmp_path / "ill.covey")
+    table.loc[0, "day"], table.loc[1, "paid"] = "one day", "much"
+    table.loc[2, ["day", "paid"]] = None
+    table.to_csv(tmp_path / "table.csv", index=False)
+    told = {
+        1: "day: 'one day' cannot be read (at the fit dates such as 31.01.2026)",
+        2: "paid: 'much' cannot be read (at the fit numbers such as 1234.5 $)",
+    }
+    for row, sentence in told.items():
+        lines = run(tmp_path, tmp_path / "ill.covey", tmp_path / "table.csv", "--row", row).output
+        assert f"Note: {sentence} and counts as missing.\n" in lines
+    empty = run(tmp_path, tmp_path / "ill.covey", tmp_path / "table.csv", "--row", 3).output
+    assert "cannot be read" not in empty

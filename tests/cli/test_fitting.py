@@ -54,6 +54,19 @@ def test_whatever_is_tuned_is_tuned_as_it_is_judged(monkeypatch, way, numbers):
                 assert who[rows][train].max() < who[rows][test].min()
 
 
+def test_copies_and_a_rare_class_do_not_change_how_a_flock_is_searched():
+    rng = np.random.default_rng(0)
+    table = some_table(y=np.where(rng.random(60) < 0.5, "a", "b"))
+    table.loc[0, "y"] = "c"  # a class of one row
+    console = Console(quiet=True)
+    table = pd.concat([table, table.iloc[5:25]], ignore_index=True)
+    problem = read_problem("", "y", console, table=table)
+    assert problem.copies
+    fitted = PreparedRows(problem, np.arange(80)).fit(flock(problem))
+    assert fitted.effort == "balanced"
+    assert not any("too few groups" in note for note in console.notes)
+
+
 def test_few_groups_are_said_and_their_checkpoint_can_be_read_again(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.choice(["a", "b"], 90)

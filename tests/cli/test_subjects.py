@@ -56,6 +56,15 @@ def test_a_code_of_the_target_that_repeats_is_still_a_leak():
     assert "--drop code" in sentence
 
 
+def test_a_value_that_most_rows_have_is_no_subject():
+    table, who, rng = subjects()
+    ill = table["protein 0"] + rng.normal(size=len(who)) > 0.8
+    cause = np.where(ill, rng.integers(1, 9, len(who)), 0)
+    assert [about for about, _ in said(table.assign(cause=cause, y=np.where(ill, "a", "b")))] == [
+        "leak"
+    ]
+
+
 @pytest.mark.slow
 def test_subjects_without_an_id_are_found_by_what_never_varies_within_them():
     table, who, rng = subjects()

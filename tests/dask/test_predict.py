@@ -155,4 +155,4 @@ except ImportError as error:
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True, text=True
     )
-    assert "pip install 'covey[dask]'" in done.stdout
+    assert 'pip install "covey[dask]"' in done.stdout

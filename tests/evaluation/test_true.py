@@ -1,6 +1,7 @@
 """What is told of columns is true of the data, whoever wrote the sentence."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,12 +11,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covey import evaluate
+from covey import FlockClassifier, evaluate
 from covey._intervals import Interval
 from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
 from covey.evaluation._held_out import HeldOut, Predicted
-from covey.evaluation._record import Score
+from covey.evaluation._record import Column, Score
 from covey.evaluation._sentences import answers
 
 
@@ -70,6 +71,43 @@ def test_columns_that_may_be_chance_are_counted_and_not_told_of(ill):
     noise = by_name["noise"].loss
     assert noise.value < (noise.high - noise.value) / 1.96
     assert not any(" noise: " in line for line in lines_of(one))
+
+
+def test_a_large_share_is_told_of_however_unsure_and_a_single_other_column_is_named(ill):
+    shares = dict(zip(("smokes", "visits", "height"), (0.5, 0.45, 0.05), strict=True))
+    columns = [
+        Column(name, "number", share=share, loss=Interval(0.01, -0.01, 0.1))
+        for name, share in shares.items()
+    ]
+    told = lines_of(replace(ill[0], columns=columns))
+    assert [line.split(":")[0] for line in told] == ["50 % smokes", "45 % visits", "5 % height."]
+
+
+def test_an_area_that_rounds_to_one_is_told_with_three_digits():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=1000)})
+    y = (table["x"] + rng.normal(0, 0.08, 1000) > 1.7).astype(int).to_numpy()
+    model = LogisticRegression(C=100).fit(table, y)
+    said = dict(answers(evaluate(model, table, y, target="ill")))["How right is it?"][0]
+    assert re.search(
+        r"in 99\.\d of 100 cases \(area under the curve 0\.99\d, likely 0\.99\d", said
+    )
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.4])
+def test_what_a_gap_tells_is_said(slope):
+    rng = np.random.default_rng(0)
+    x, gone = rng.normal(size=4000), rng.random(4000) < 0.3
+    chance = 1 / (1 + np.exp(-np.where(gone, 3.0, slope * x)))
+    y = np.where(rng.random(4000) < chance, "ill", "well")
+    table = pd.DataFrame({"x": np.where(gone, np.nan, x)})
+    model = FlockClassifier(effort="fast", random_state=0).fit(table[::2], y[::2])
+    (line,) = lines_of(evaluate(model, table[1::2], y[1::2], target="state"))
+    (said,) = re.findall(r"([\d.]+) % where it is missing", line)
+    assert abs(float(said) - 100 * np.mean(y[1::2][gone[1::2]] == "well")) < 4
+    known = re.findall(r"'well': ([\d.]+) % where it is known", line)
+    assert bool(known) == (slope == 0.0)
+    assert all(abs(float(one) - 50) < 5 for one in known)
 
 
 def test_where_alike_rows_go_the_other_way_it_is_said_with_its_size(ill):

@@ -154,14 +154,20 @@ def test_the_map_holds_the_frequencies_and_what_was_selected(selectors, n_featur
 def test_few_features_have_names_and_values_and_many_have_few_ticks(selectors):
     few = CoSelectionDisplay.from_estimator(selectors[8]).ax_
     assert [label.get_text() for label in few.get_xticklabels()] == list("01234567")
-    assert len(few.texts) == 64
+    values = selectors[8].co_selection_
+    written = {text.get_position(): float(text.get_text()) for text in few.texts}
+    assert written == {(y, x): round(float(v), 2) for (x, y), v in np.ndenumerate(values)}
     many = CoSelectionDisplay.from_estimator(selectors[200]).ax_
-    assert 1 <= len(many.get_xticks()) <= 8
+    shown = [label.get_text() for label in many.get_xticklabels()]
+    assert 1 <= len(shown) <= 8
+    assert shown == [str(int(place)) for place in many.get_xticks()]
     assert not many.texts
     pairs = CoSelectionDisplay.from_estimator(selectors[200], kind="pairs").ax_
     # A cell of 200 is too small to see: each has a mark as well.
     (marks,) = pairs.collections
-    assert len(marks.get_offsets()) == 2 * len(selectors[200].top_pairs_)
+    places = {tuple(map(int, place)) for place in marks.get_offsets()}
+    kept = {(one, other) for one, other, _ in selectors[200].top_pairs_}
+    assert places == kept | {(other, one) for one, other in kept}
 
 
 # -- members ---------------------------------------------------------------------------------
@@ -229,14 +235,18 @@ def test_importances_are_sorted_by_class_then_by_who_counts_most(searched, petal
     assert sorted(display.order) == list(range(len(X)))
 
 
-def test_many_members_become_a_heat_map():
-    share = np.full((30, 40), 1 / 40)
+def test_many_members_become_a_heat_map_with_some_of_their_names():
+    share = np.random.default_rng(0).dirichlet(np.ones(40), 30)
     names = [f"member {number}" for number in range(40)]
     display = ImportanceDisplay(
         importance=share, order=np.arange(30), predictions=None, names=names
     ).plot()
-    assert len(display.ax_.images) == 1
-    assert len(display.ax_.get_yticks()) <= 30
+    (image,) = display.ax_.images
+    # A row of the picture is a member, a column a row of the data.
+    assert_array_equal(image.get_array(), share.T)
+    shown = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert 2 <= len(shown) <= 30
+    assert shown == [names[int(place)] for place in display.ax_.get_yticks()]
 
 
 def test_regions_are_predictions_and_lines_are_where_members_tie(printed, square):
@@ -255,7 +265,18 @@ def test_regions_are_predictions_and_lines_are_where_members_tie(printed, square
 
 def test_regions_of_three_classes_with_names_and_bent_members(searched, petals):
     display = DecisionRegionsDisplay.from_estimator(searched, *petals, resolution=25)
-    assert set(np.ravel(display.regions_.get_array())) == {0, 1, 2}
+    grid = np.stack(np.meshgrid(display.x0, display.x1), axis=2).reshape(-1, 2)
+    expected = searched.predict(
+        petals[0]
+        .iloc[:0]
+        .reindex(range(len(grid)))
+        .assign(**dict(zip(petals[0].columns, grid.T, strict=True)))
+    )
+    assert_array_equal(np.ravel(display.regions_.get_array()), expected)
+    # All points are shown, and lie within the axes.
+    low, high = petals[0].min().to_numpy(), petals[0].max().to_numpy()
+    assert display.x0[0] < low[0] < high[0] < display.x0[-1]
+    assert display.x1[0] < low[1] < high[1] < display.x1[-1]
     assert display.ax_.get_xlabel() == "petal length (cm)"
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert legend == ["fused", "members", "0", "1", "2"]
@@ -263,7 +284,12 @@ def test_regions_of_three_classes_with_names_and_bent_members(searched, petals):
 
 def test_regions_of_voters_without_labels_of_points(voters, square):
     display = DecisionRegionsDisplay.from_estimator(voters, square[0], resolution=20)
-    assert display.members.shape == (20, 20, 3, 2)
+    grid = np.stack(np.meshgrid(display.x0, display.x1), axis=2).reshape(-1, 2)
+    votes = display.members.argmax(axis=3).reshape(-1, 3)
+    expected = np.column_stack([member.predict(grid) for member in voters.estimators_])
+    assert_array_equal(votes, expected)
+    assert_array_equal(np.ravel(display.regions_.get_array()), (expected.sum(axis=1) > 1))
+    assert display.codes is None
 
 
 def test_history_is_drawn_step_by_step(printed):

@@ -1,5 +1,7 @@
 """What a model loses where it does not know a column."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +23,7 @@ from covey._core.inspection.importance import (
 from covey._core.random import Purpose, UniformRows
 from covey.inspection import column_importance
 from covey.inspection._importance import Importance
+from covey.members._importance import HeldOutSample
 
 
 def literal_importance(predict, X, y, seed=0, n_draws=4):
@@ -227,6 +230,18 @@ def test_a_strong_column_of_two_values_is_first_and_a_file_keeps_it(name, mixed_
             found.together,
             found.rows,
         )
+
+
+def test_it_is_measured_when_it_is_read_and_copies_hold_what_was_measured(mixed_table):
+    X, y = mixed_table
+    flock = FlockClassifier(random_state=0).fit(X, y)
+    assert isinstance(flock._importance_of_columns, HeldOutSample)
+    copied = pickle.loads(pickle.dumps(flock))
+    assert isinstance(copied._importance_of_columns, Importance)
+    assert_array_equal(copied.importance_.loss, flock.importance_.loss)
+    trees = [("few trees", HistGradientBoostingClassifier(max_iter=5))]
+    flock = FlockClassifier(members=trees, effort="fast", random_state=0).fit(X, y)
+    assert isinstance(flock._importance_of_columns, Importance)
 
 
 def test_the_record_says_on_which_rows_it_stands(mixed_table):

@@ -74,7 +74,7 @@ def test_values_unlike_all_that_were_seen_are_noted(people):
     card = row_card(model, {"age": 300, "town": "Paris", "weight": None})
     assert len(card.unusual) == 2
     assert card.unusual[0].startswith("age 300 is outside of what the model has seen (20 to 79")
-    assert "town: Paris is a category that the model has not seen" in card.unusual
+    assert "town: 'Paris' is a category that the model has not seen" in card.unusual
     assert row_card(model, table.iloc[0]).unusual == []
 
 

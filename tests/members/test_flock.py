@@ -22,7 +22,13 @@ from sklearn.preprocessing import StandardScaler
 import covey._core.search.rows as rungs
 import covey._core.search.search as search
 import covey.members._linear_search as _linear_search
-from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
+from covey import (
+    FlockClassifier,
+    FlockRegressor,
+    Gate,
+    SubsetEnsembleClassifier,
+    make_quarter_circle,
+)
 from covey._core.search.cross_fit import CrossFit
 from covey._folds import make_folds
 
@@ -495,6 +501,20 @@ def test_limits_are_kept_exactly(noisy, limits, effort):
     assert model.gate_support_.sum(axis=1).max() <= most
     assert model.n_estimators_ <= limits.get("max_members", np.inf)
     assert model.n_terms_ <= limits.get("max_terms", np.inf)
+
+
+def test_a_limit_of_terms_is_spent_on_single_ramps():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 4))
+    # Of each feature one ramp of six would do: with all columns, a feature takes seven terms.
+    y = (X > 0.5).sum(axis=1) + 0.1 * rng.normal(size=300)
+    limits = {"max_terms": 8, "cv": KFold(3), "random_state": 0}
+    model = FlockRegressor(**limits).fit(X[:200], y[:200])
+    assert model.n_terms_ <= 8
+    assert model.support_.any(axis=0).all()
+    assert model.score(X[200:], y[200:]) > 0.85
+    whole = FlockRegressor(**limits, max_features=4).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > whole.score(X[200:], y[200:])
 
 
 def test_what_is_limited_is_not_trained_twice(noisy):

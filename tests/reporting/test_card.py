@@ -101,7 +101,7 @@ def test_what_cannot_be_told_is_refused():
     flock = fast().fit(X, Y)
     with pytest.raises(ValueError, match="X and y, .* or neither"):
         flock.model_card(X)
-    with pytest.raises(ValueError, match="y has 3 labels, but X has 150 rows"):
+    with pytest.raises(ValueError, match="y must hold one label for each of the 150 rows"):
         flock.model_card(X, Y[:3])
     with pytest.raises(ValueError, match="y holds 7, which the model was not trained on"):
         flock.model_card(X[:50], np.full(50, 7))

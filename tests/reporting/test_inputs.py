@@ -70,7 +70,7 @@ def test_labels_that_the_model_does_not_know_are_refused(wine, product):
     strange[3] = None
     with pytest.raises(ValueError, match="y holds missing labels; leave out the rows"):
         build_report(product, X, strange)
-    with pytest.raises(ValueError, match="y has 5 labels, but X has 60 rows"):
+    with pytest.raises(ValueError, match="y must hold one label for each of the 60 rows"):
         build_report(product, X, y[:5])
 
 
@@ -82,7 +82,7 @@ def test_values_that_are_no_numbers_are_refused(diabetes, mean_values):
         build_report(mean_values, X, np.where(y > 200, np.inf, y))
     with pytest.raises(ValueError, match="y holds missing values; leave out"):
         build_report(mean_values, X, np.where(y > 200, np.nan, y))
-    with pytest.raises(ValueError, match="y has 5 values, but X has"):
+    with pytest.raises(ValueError, match="y must hold one value for each of the"):
         build_report(mean_values, X, y[:5])
 
 

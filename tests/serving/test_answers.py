@@ -82,7 +82,7 @@ def test_what_the_model_has_not_seen_is_remarked_on(maker, rows):
     (said,) = maker.remarks({**rows[1], QUOTES: "{strange} & new"})
     assert "'{strange} & new' is a category that the model has not seen" in said
     (said,) = maker.remarks({**rows[1], "age": 1e300})
-    assert "age: 1e+300 is outside what the model has seen (18 to 89)." in said
+    assert "age 1 x 10^300 is outside of what the model has seen (18 to 89)." in said
     (said,) = maker.remarks(dict.fromkeys(rows[1]))
     assert "All values are missing" in said
 

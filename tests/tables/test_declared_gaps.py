@@ -13,6 +13,7 @@ from covey import (
     load,
     save,
 )
+from covey.inspection import row_card
 from covey.tables import TablePreparation
 
 ROWS = 150
@@ -165,3 +166,18 @@ def test_blocks_of_rows_refuse_them():
     X, y = da.ones((20, 2), chunks=5), da.ones(20, chunks=5)
     with pytest.raises(ValueError, match="gaps needs all rows in one place"):
         FlockRegressor(gaps={0: 1}).fit(X, y)
+
+
+def test_explanations_of_arrays_show_declared_gaps_as_gaps():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(20, 80, 120).astype(float), rng.normal(size=120)])
+    y = X[:, 0] > 50
+    X[:20, 0] = 99
+    flock = FlockClassifier(effort="fast", gaps={0: [99]}, random_state=0).fit(X, y)
+    (record,) = flock.explain(X[:1])
+    values = {one["column"]: one["value"] for one in record["because"] + record["against"]}
+    assert values["x0"] is None
+    card = row_card(flock, X[0])
+    assert "x0: missing" in "\n".join(card.text())
+    assert card.unusual == []
+    assert X[0, 0] == 99

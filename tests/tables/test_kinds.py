@@ -18,13 +18,17 @@ def test_ids_are_noticed_and_measurements_are_not():
         code=[f"X{number}" for number in range(50)],
         count=range(100, 150),
         customer_id=rng.permutation(10**6)[:50],
+        rownames=rng.permutation(10**6)[:50],
+        caseid=rng.permutation(10**6)[:50],
+        paid=rng.permutation(10**6)[:50],
         income=rng.permutation(10**6)[:50],
         height=rng.normal(size=50),
         review=[f"the {number}th time that I liked it" for number in range(50)],
         day=pd.date_range("2024-01-01", periods=50).astype(str),
         seen=pd.date_range("2024-01-01", periods=50),
     )
-    assert {name for name, one in found.items() if one.drop} == {"code", "count", "customer_id"}
+    dropped = {name for name, one in found.items() if one.drop}
+    assert dropped == {"code", "count", "customer_id", "rownames", "caseid"}
     assert {found[name].kind for name in ("day", "seen")} == {"date"}
     assert not look(pd.DataFrame({"code": list("abcdefghijklmn")}), keep=["code"])[0].drop
 

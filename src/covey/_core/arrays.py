@@ -70,6 +70,13 @@ def in_parts(count: int, at_once: int) -> Iterator[slice]:
         yield slice(start, min(start + at_once, count))
 
 
+def evenly(values: Any, most: int) -> Any:
+    """Return at most this many of the values of an array, evenly spaced from first to last."""
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, most).astype(np.intp)]
+
+
 def as_slice(positions: Any) -> slice | None:
     """Return positions at equal distances as a slice, which need not be sent to a device."""
     if len(positions) < 2:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covey._number_words import points, quoted
+from covey._number_words import counted, points, quoted
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
@@ -29,11 +29,11 @@ _FEW_ROWS = 20_000
 
 
 _MODELS = options.option(
-    "Only those whose names hold this; repeatable.", "--models", metavar="NAME"
+    "Only models whose names contain this; repeatable.", "--models", metavar="NAME"
 )
 _MORE = options.option(
-    "A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
-    "repeatable. LightGBM is there by itself where it is installed.",
+    "Add a model of another package: lightgbm, ebm (of interpret) or catboost; repeatable. "
+    "LightGBM is always included if it is installed.",
     "--with",
     metavar="NAME",
 )
@@ -213,28 +213,18 @@ class Size:
 
     def __str__(self) -> str:
         if self.terms is not None:
-            return f"{self.terms:,} term{'' if self.terms == 1 else 's'}"
+            return counted(self.terms, "term")
         megabytes = self.n_bytes / 1e6
         return f"{megabytes:.1f} MB" if megabytes >= 0.05 else f"{self.n_bytes / 1e3:.0f} kB"
 
 
-class _Counter:
-    """A file that only counts what is written to it."""
-
-    n_bytes = 0
-
-    def write(self, data: Any) -> None:
-        self.n_bytes += memoryview(data).nbytes
-
-
 def size_of(model: Any) -> Size:
     """Return the size of a fitted model."""
-    counter = _Counter()
     try:
-        pickle.Pickler(counter, protocol=5).dump(model)
+        n_bytes = len(pickle.dumps(model, protocol=5))
     except (TypeError, AttributeError, pickle.PicklingError):
-        counter.n_bytes = 0
-    return Size(_terms(model), counter.n_bytes)
+        n_bytes = 0
+    return Size(_terms(model), n_bytes)
 
 
 def _terms(model: Any) -> int | None:

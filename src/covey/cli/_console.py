@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import glob
 import json
-import math
 import os
 import re
 import sys
@@ -134,22 +133,11 @@ class Console:
 
 def as_json(value: Any) -> str:
     """Return a value as JSON that any reader accepts."""
-    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    from covey.evaluation._record import plain_data
+
+    text = json.dumps(plain_data(value), ensure_ascii=False, allow_nan=False)
     # JSON escapes the others itself.
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold: no arrays, and null for NaN and infinities."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:

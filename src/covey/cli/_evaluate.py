@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from covey._callbacks import keeping_what_is_found
+from covey._folds import Folds
 from covey._number_words import rough
+from covey._plain_words import first_line
 from covey.cli._console import CommandError, Console
-from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
+from covey.cli._fitting import PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
 from covey.fusers._outputs import member_output
@@ -147,7 +149,7 @@ class Trial:
                     # Foreign models may raise anything.
                     if self.failures is None:
                         raise
-                    self.failures[name] = (str(error) or type(error).__name__).splitlines()[0]
+                    self.failures[name] = first_line(error)
                 self.step("", 1)
 
     def _fitted(
@@ -284,8 +286,7 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
     kind = SubsetEnsembleRegressor if problem.regression else SubsetEnsembleClassifier
     # The "gate" of one member only chooses its penalty.
     one = kind(1, flip_probability=0.0, fuser=Gate(), random_state=seed)
-    name = f"{'ridge' if problem.regression else 'logistic'} regression, tuned"
-    return {name: one}
+    return {f"{'ridge' if problem.regression else 'logistic'} regression, tuned": one}
 
 
 # -- one model, judged once -----------------------------------------------------------------------

@@ -39,28 +39,27 @@ def explain(
     from covey.cli import _models as models
     from covey.cli._writing import check_writable, writing
     from covey.inspection import row_card
-    from covey.tables._known_columns import table_for
+    from covey.tables._known_columns import table_for, unread_values
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(html, (".html", ".htm"), inputs=(table, model))
     if html is not None:
-        from covey.cli._report import check_reporting
-
-        check_reporting()
+        import covey.reporting  # noqa: F401 (names what to install)
     fitted = models.load_model(model)
     for name in fixed or ():
         if name not in fitted.feature_names_in_:
             raise CommandError(f"--fixed: the model has no column {name!r}.")
     wanted = _wanted(fitted, to)
-    before, record = 0, None
+    before = 0
     for piece, _ in models.pieces_for(fitted, table):
         if row <= before + len(piece):
-            record = table_for(fitted, piece.iloc[[row - before - 1]]).reset_index(drop=True)
             break
         before += len(piece)
-    if record is None:
+    else:
         raise CommandError(f"--row {row}: {table} has {before:,} rows.")
-    card = row_card(fitted, record, to=wanted, fixed=fixed or ())
+    given = piece.iloc[[row - before - 1]].reset_index(drop=True)
+    card = row_card(fitted, table_for(fitted, given), to=wanted, fixed=fixed or ())
+    card.unusual.extend(unread_values(fitted, given))
     target = getattr(getattr(fitted, "evaluation_", None), "target", None)
     title = f"Row {row} of {table}"
     console.result(f"{title}, {target}:" if target else f"{title}:", *card.text())
@@ -87,4 +86,4 @@ def _wanted(model: Any, to: str | None) -> Any:
         if str(label) == to:
             return label
     shown = ", ".join(repr(str(label)) for label in model.classes_.tolist()[:5])
-    raise CommandError(f"--to: {to!r} is no class of the model ({shown}).")
+    raise CommandError(f"--to: {to!r} is not a class of the model ({shown}).")

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from covey._folds import Folds
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem
 from covey.tables import TablePreparation
 
 # Folds of a search by groups are stratified up to this many groups; beyond, it takes too long.
 _MOST_GROUPS_TO_STRATIFY = 4_000
-
-Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
 def checked_limits(
@@ -45,7 +44,7 @@ def checked_search(members: str | None, time_limit: float | None) -> dict[str, A
     if time_limit is not None:
         if not 0 < time_limit < float("inf"):
             raise CommandError(
-                f"--time-limit: {time_limit:g} is no time to search in; give seconds above 0."
+                f"--time-limit: {time_limit:g} is not a time to search in; give seconds above 0."
             )
         found["time_limit"] = time_limit
     return found
@@ -93,13 +92,18 @@ def flock(
     return getattr(members, f"SubsetEnsemble{kind}")(fuser=fuser, random_state=seed)
 
 
-def _check_fuser(problem: Problem, fuser: str) -> None:
+def named_fuser(name: str, option: str) -> Any:
+    """Return the fuser of a name that an option gives."""
     from covey.fusers._fixed import make_fuser
 
     try:
-        rule = make_fuser(fuser, "--fuser")
+        return make_fuser(name, option)
     except ValueError as error:
         raise CommandError(str(error).replace(", a Fuser or a function", "")) from None
+
+
+def _check_fuser(problem: Problem, fuser: str) -> None:
+    rule = named_fuser(fuser, "--fuser")
     if fuser == "oracle":
         raise CommandError("--fuser: the oracle reads the truth and cannot predict.")
     if problem.regression and "value" not in rule.kinds:
@@ -139,6 +143,8 @@ class PreparedRows:
             folds = tuning_folds(problem, self.rows, self.seed)
             if folds:
                 estimator.set_params(**dict.fromkeys(given, folds))
+            elif problem.copies:
+                pass  # a class has hardly any rows: then folds of any rows are drawn
             elif hasattr(estimator, "effort"):
                 # Before anything is written to a checkpoint, which another effort could not read.
                 estimator.set_params(effort="fast")

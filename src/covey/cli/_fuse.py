@@ -44,7 +44,8 @@ def fuse(
         list[str],
         typer.Argument(
             metavar="FILE FILE ...",
-            help="Predictions: one column a class, or a column 'prediction' of labels or numbers.",
+            help="Predictions: one column per class, or a column 'prediction' of labels or "
+            "numbers.",
         ),
     ],
     rule: Annotated[str, _RULE] = "mean",
@@ -274,15 +275,12 @@ def _fused(
     from sklearn.base import clone
     from sklearn.model_selection import KFold
 
+    from covey.cli._fitting import named_fuser
     from covey.fusers import Predictions
     from covey.fusers._base import FUSERS
-    from covey.fusers._fixed import make_fuser
 
     what, kind = ("numbers", "value") if classes is None else ("classes", "probability")
-    try:
-        fuser = make_fuser(rule, "--rule")
-    except ValueError as error:
-        raise CommandError(str(error).replace(", a Fuser or a function", "")) from None
+    fuser = named_fuser(rule, "--rule")
     made = {name: FUSERS[name]() for name in sorted(FUSERS) if name not in _NEED_MORE}
     usable = [
         name

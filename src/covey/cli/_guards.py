@@ -371,6 +371,8 @@ def _tried(problem: Problem, subjects: Subjects) -> Subjects | None:
     rng = np.random.default_rng(0)
     order = rng.permutation(subjects.n_subjects)
     sizes = np.bincount(subjects.rows)[order]
+    if 2 * sizes.max() > len(subjects.rows):
+        return None  # a value that most rows have is no subject
     # As many subjects as there is room for, with all of their rows.
     n_kept = max(2 * _PARTS, int(np.searchsorted(np.cumsum(sizes), _ROWS_TRIED)))
     rows = np.flatnonzero(np.isin(subjects.rows, order[:n_kept]))

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from covey._number_words import listed
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import guards
 from covey.cli._reading import read_table
@@ -244,8 +245,7 @@ def _learn_seasons_only(
         problem.table = problem.table.drop(columns=time, errors="ignore")
         console.note(f"{time}: later rows are held out by it, so it is not learned from.")
         return
-    *most, last = learnt.parts
-    parts = f"{', '.join(most)} and {last}" if most else last
+    parts = listed(learnt.parts)
     problem.columns = [
         replace(column, kind="season", drop="", note="") if column.name == time else column
         for column in problem.columns
@@ -331,7 +331,7 @@ def is_regression(
     if numeric and not np.isfinite(values).all():
         strange = values[~np.isfinite(values)].iloc[0]
         raise CommandError(
-            f"the target {target!r} holds {strange}, which is no number to learn; leave such "
+            f"the target {target!r} holds {strange}, which is not a number to learn; leave such "
             "cells empty."
         )
     if task == "numbers" and not numeric:

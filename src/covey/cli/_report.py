@@ -21,7 +21,7 @@ EXAMPLE = (*options.FITTED, "covey report flock.covey wine.csv --out report.html
 
 _TARGET = options.option("The true values; by default the model's target.", metavar="COLUMN")
 _NAME = options.option(
-    "What names the rows; by default they are counted.", "--id", metavar="COLUMN"
+    "The column that names the rows; by default they are counted.", "--id", metavar="COLUMN"
 )
 
 
@@ -41,6 +41,7 @@ def report(
     """
     import numpy as np
 
+    import covey.reporting  # noqa: F401 (names what to install)
     from covey.cli import _models as models
     from covey.cli._fit_summary import show_answers
     from covey.cli._problem import check_column, row_hashes
@@ -51,7 +52,6 @@ def report(
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, (".html", ".htm"))
-    check_reporting()
     fitted = models.load_model(model)
     known = getattr(fitted, "evaluation_", None)
     target = target or getattr(known, "target", None)
@@ -126,14 +126,6 @@ def _known_rows(
         )
     truth = truth[known]
     return frame[known], truth if classes is None else classes[classes.searchsorted(truth)]
-
-
-def check_reporting() -> None:
-    """Raise an error, before anything slow happens, if reports cannot be made."""
-    try:
-        import covey.reporting  # noqa: F401
-    except ImportError as error:
-        raise CommandError(f"a report cannot be made: {error}", 1) from None
 
 
 def write_report(evaluation: Evaluation, path: str, title: str) -> None:

@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import parquet
 
+from covey._names import extra
+from covey._plain_words import first_line
 from covey.cli._console import CommandError
 from covey.cli._options import PART
 from covey.cli._text_tables import Note, column_names, csv_batches, ignored, utf8_blocks
@@ -101,7 +103,7 @@ def sentences(name: str) -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error, EOFError):
         raise CommandError(f"{name} is a damaged gzip file; copy or download it again.") from None
     except pa.ArrowException as error:
-        raise CommandError(f"{name} cannot be read: {str(error).splitlines()[0]}") from None
+        raise CommandError(f"{name} cannot be read: {first_line(error)}") from None
 
 
 @contextmanager
@@ -222,7 +224,7 @@ def _records(source: Any, name: str, note: Note) -> Iterator[dict[str, Any]]:
         empty = False
         if not isinstance(row, dict):
             raise CommandError(
-                f"{name}: {where} is no object; a table in JSON has one object a row, such as "
+                f"{name}: {where} is not an object; a table in JSON has one object a row, such as "
                 '{"age": 31, "town": "Oslo"}.'
             )
         yield row
@@ -235,7 +237,7 @@ def _parsed(text: bytes, where: str) -> Any:
         return json.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         said = getattr(error, "msg", "a value in it is too long or too deep")
-        raise CommandError(f"{where} is no JSON: {said}.") from None
+        raise CommandError(f"{where} is not JSON: {said}.") from None
 
 
 # -- spreadsheets ---------------------------------------------------------------------------------
@@ -271,14 +273,8 @@ def _cells(source: Any, name: str, sheet: str | None, note: Note) -> list[list[A
     python-calamine reads xlsx, xls and ods, ten times as fast as openpyxl does xlsx, in one small
     package, and returns the values that were last shown: no formula is run, no link followed.
     """
-    try:
+    with extra(f"{name} is a spreadsheet (CSV is read without), which needs", "cli"):
         import python_calamine
-    except ImportError:
-        raise CommandError(
-            f"{name} is a spreadsheet, which needs python-calamine; install it with: pip install "
-            '"covey[cli]", or save the sheet as CSV.',
-            1,
-        ) from None
     _check_archive(source, name)
     rows: list[list[Any]] = []
     try:
@@ -290,8 +286,7 @@ def _cells(source: Any, name: str, sheet: str | None, note: Note) -> list[list[A
                 break
     except python_calamine.CalamineError as error:
         raise CommandError(
-            f"{name} cannot be read as a spreadsheet ({str(error).splitlines()[0]}); save the "
-            "table as CSV."
+            f"{name} cannot be read as a spreadsheet ({first_line(error)}); save the table as CSV."
         ) from None
     if rows and sheet is None and len(names) > 1:
         note(f"{name} has {len(names)} sheets, and {chosen!r} is read; --sheet names another one.")
@@ -385,14 +380,8 @@ def _connection(path: str, kind: str) -> Iterator[Any]:
         failure: type[Exception] = sqlite3.Error
         connect = partial(sqlite3.connect, f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
     else:
-        try:
+        with extra(f"{path} is a DuckDB file, which needs", "tables"):
             import duckdb
-        except ImportError:
-            raise CommandError(
-                f"{path} is a DuckDB file, which needs duckdb; install it with: pip install "
-                '"covey[tables]".',
-                1,
-            ) from None
         off = "enable_external_access", "autoload_known_extensions", "autoinstall_known_extensions"
         failure = duckdb.Error
         connect = partial(duckdb.connect, path, read_only=True, config=dict.fromkeys(off, "false"))
@@ -403,9 +392,8 @@ def _connection(path: str, kind: str) -> Iterator[Any]:
                 database.execute("PRAGMA query_only = ON")
             yield database
     except failure as error:
-        said = str(error).strip().splitlines()[0].rstrip(".")
-        article = "an" if kind == "SQLite" else "a"
-        raise CommandError(f"{path} cannot be read as {article} {kind} file: {said}.") from None
+        what = "an SQLite" if kind == "SQLite" else "a DuckDB"
+        raise CommandError(f"{path} cannot be read as {what} file: {first_line(error)}.") from None
 
 
 def _table_of(path: str, table: str | None, kinds: dict[str, str]) -> str:
@@ -434,7 +422,7 @@ def _table_of(path: str, table: str | None, kinds: dict[str, str]) -> str:
 
 def _quoted(name: str) -> str:
     if "\0" in name:
-        raise CommandError(f"{name!r} is no name of a table or column.")
+        raise CommandError(f"{name!r} is not a name of a table or column.")
     return '"' + name.replace('"', '""') + '"'
 
 

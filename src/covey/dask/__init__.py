@@ -3,11 +3,8 @@
 Estimators import this when they are given a Dask collection; users need not import it.
 """
 
-try:
+from covey._names import extra
+
+with extra("covey.dask needs", "dask"):
     import dask.array  # noqa: F401
     import distributed  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        f"covey.dask needs dask and distributed ({error}); install them with "
-        "pip install 'covey[dask]'."
-    ) from None

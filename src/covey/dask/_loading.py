@@ -161,8 +161,8 @@ def checked_rows(
     y holds numbers (a regression) instead of labels.
     """
     X = _features(X, number, names)
-    y = _numbers(y, number) if numeric else _labels(y, number)
-    weight = np.ones(len(y)) if weight is None else _weights(weight, number)
+    y = _numbers(y, "y", number) if numeric else _labels(y, number)
+    weight = np.ones(len(y)) if weight is None else _numbers(weight, "sample_weight", number, 0)
     for name, array in (("y", y), ("sample_weight", weight)):
         if len(array) != X.shape[0]:
             raise ValueError(
@@ -211,7 +211,7 @@ def _features(X: Any, number: int, names: Sequence[str] | None) -> Any:
             X = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Block {number} of X holds what is no number ({error}); encode it as numbers."
+            f"Block {number} of X holds values that are not numbers ({error}); encode them."
         ) from None
     if X.ndim != 2:
         raise ValueError(f"Block {number} of X must have two dimensions, got shape {X.shape}.")
@@ -255,34 +255,20 @@ def _labels(y: Any, number: int) -> np.ndarray:
     return y
 
 
-def _as_floats(values: Any, name: str, number: int) -> np.ndarray:
+def _numbers(values: Any, name: str, number: int, low: float = -np.inf) -> np.ndarray:
+    """Return finite floats of a block, none of them below ``low``."""
     try:
         if hasattr(values, "isna"):
             values = values.to_numpy(dtype=np.float64, na_value=np.nan)
         values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} holds what is no number in block {number}.") from None
-    return _one_dimensional(values, name, number)
-
-
-def _numbers(y: Any, number: int) -> np.ndarray:
-    y = _as_floats(y, "y", number)
-    broken = ~np.isfinite(y)
+        raise ValueError(f"{name} holds values that are not numbers in block {number}.") from None
+    values = _one_dimensional(values, name, number)
+    broken = ~(np.isfinite(values) & (values >= low))
     if broken.any():
-        row = int(np.argmax(broken))
+        row, what = int(np.argmax(broken)), "finite" if low < 0 else "finite and not negative"
         raise ValueError(
-            f"y must be finite, but row {row} of block {number} has {y[row]:g}; drop the row."
+            f"{name} must be {what}, but row {row} of block {number} has {values[row]:g}; drop "
+            "the row."
         )
-    return y
-
-
-def _weights(weight: Any, number: int) -> np.ndarray:
-    weight = _as_floats(weight, "sample_weight", number)
-    broken = ~(np.isfinite(weight) & (weight >= 0))
-    if broken.any():
-        row = int(np.argmax(broken))
-        raise ValueError(
-            "sample_weight must be finite and not negative, but row "
-            f"{row} of block {number} has {weight[row]:g}."
-        )
-    return weight
+    return values

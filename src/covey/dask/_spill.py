@@ -31,7 +31,7 @@ class SpillBuffer:
         self._folder = folder
         self._kept: dict[Hashable, Any] = {}
         self._sizes: dict[Hashable, int] = {}
-        self._files: zict.Func | None = None
+        self._files: zict.Func[Any, Any, bytes] | None = None
         self._lock = threading.Lock()
 
     def put(self, key: Hashable, block: Any, changed: bool = True) -> None:

@@ -200,6 +200,7 @@ def _effect(
         found.mean[what],
         None if gap is None else found.mean[what] + gap.effect[what],
         found.n_left,
+        None if gap is None or gap.rows < _FEWEST_SHOWN else gap.prediction[what],
     )
     return effect, list(found.codes)
 

@@ -202,7 +202,7 @@ def wrong_rows(model: Any, table: Table, held_out: HeldOut) -> list[WrongRow]:
     return made
 
 
-def _words(found: Any, known: dict, position: int) -> str:
+def _words(found: Any, known: dict[str, Any], position: int) -> str:
     """Write a column with its value in a row, and its typical value."""
     column = str(found.columns[position])
     if column not in known:

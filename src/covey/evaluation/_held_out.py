@@ -179,7 +179,7 @@ class HeldOut:
 
     @cached_property
     def confusion(self) -> np.ndarray:
-        """How often each class (row) is predicted as each (column)."""
+        """The counts of each class (row) by its prediction (column)."""
         n, known = len(self.classes), self.codes >= 0
         pairs = self.codes[known] * n + self.decided[known]
         return np.bincount(pairs, minlength=n * n).reshape(n, n)

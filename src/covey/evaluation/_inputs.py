@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from covey._blocks import frame_of_arrow
 from covey._number_words import named
 from covey._plain_words import plain_words
+from covey._validation import check_one_each
 from covey.inspection._mixing_rows import user_table
 
 # How many unknown labels or missing columns a sentence names.
@@ -67,7 +68,7 @@ def _is_flock(model: object) -> bool:
     return hasattr(type(model), "explain_fusion")
 
 
-def _taken_apart(model: Any) -> tuple[list, Any]:
+def _taken_apart(model: Any) -> tuple[list[Any], Any]:
     """Return the steps before an ensemble, and the ensemble; None if there is none."""
     whole = model
     if not _is_flock(model) and hasattr(model, "pipeline_"):
@@ -116,10 +117,7 @@ def _checked_y(y: Any, n_rows: int, classes: np.ndarray | None) -> np.ndarray:
     import pandas as pd
 
     y, what = column_or_1d(np.asarray(y)), "value" if classes is None else "label"
-    if len(y) != n_rows:
-        raise ValueError(
-            f"y has {len(y)} {what}s, but X has {n_rows} rows; give one {what} a row."
-        )
+    check_one_each(y, n_rows, "y", f"{what} for each of the {{}} rows of X")
     if pd.isna(y).any():
         raise ValueError(f"y holds missing {what}s; leave out the rows without one.")
     if classes is None:
@@ -145,14 +143,10 @@ def checked_row_names(row_names: Any, X: Any, n_rows: int) -> list[str]:
     if row_names is None:
         row_names = getattr(X, "index", range(n_rows))
     names = [str(name) for name in row_names]
-    if len(names) != n_rows:
-        raise ValueError(
-            f"row_names has {len(names)} names, but X has {n_rows} rows; give one name a row."
-        )
-    return names
+    return check_one_each(names, n_rows, "row_names", "name for each of the {} rows of X")
 
 
-def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
+def _feature_names(flock: Any, before: list[Any], seen: Any) -> list[str]:
     names = getattr(flock, "feature_names_in_", None)
     if names is None and hasattr(seen, "columns"):
         names = seen.columns

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from covey._blocks import take_rows
+from covey._core.arrays import evenly
 from covey._number_words import range_words
 from covey.evaluation._columns import quarters
 from covey.evaluation._inputs import Inputs
@@ -24,9 +25,7 @@ def members(inputs: Inputs, y: np.ndarray | None, flattered: bool) -> Members | 
     flock = inputs.flock
     if flock is None or y is None:
         return None
-    rows = np.arange(len(y))
-    if len(y) > MOST_ROWS:
-        rows = np.linspace(0, len(y) - 1, MOST_ROWS).astype(np.intp)
+    rows = evenly(np.arange(len(y)), MOST_ROWS)
     seen, y = take_rows(inputs.seen, rows), y[rows]
     P, importance = flock._predictions(flock._check_rows(seen)), flock.explain_fusion(seen)
     n_members, share = P.n_members, importance.mean(axis=0)

@@ -73,10 +73,11 @@ class Effect:
     typical: float  # the mean prediction of all rows
     missing: float | None = None  # the curve where the value is missing
     others: int = 0  # categories that are not shown
+    said_missing: float | None = None  # the mean of what is predicted of rows without a value
 
     @property
     def spread(self) -> float:
-        """How far the column alone moves the prediction."""
+        """The distance that the column alone moves the prediction."""
         return max(self.model) - min(self.model)
 
 
@@ -326,7 +327,7 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record as dicts, lists, text and numbers; NaN becomes None."""
-        return _plain(self)
+        return plain_data(self)
 
     @classmethod
     def from_dict(cls, record: Any) -> Evaluation:
@@ -348,16 +349,18 @@ class Evaluation:
         return "\n".join(f"{question} {' '.join(said)}" for question, said in answers(self))
 
 
-def _plain(value: Any) -> Any:
+def plain_data(value: Any) -> Any:
+    """Return what JSON can hold: no records and arrays, and None for what is not a number."""
     if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return {one.name: plain_data(getattr(value, one.name)) for one in fields(value)}
+    value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {str(name): plain_data(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [plain_data(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 _hints = cache(get_type_hints)

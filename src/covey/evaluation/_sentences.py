@@ -21,6 +21,7 @@ from covey._number_words import (
     rough,
     span,
 )
+from covey.tables._kinds import is_number
 
 if TYPE_CHECKING:
     from covey.evaluation._record import (
@@ -44,13 +45,16 @@ QUESTIONS = (
 LOOKS_AT = QUESTIONS[2]
 # With more terms than this, nobody reads all of them.
 MOST_READ = 40
-# How many columns are described.
-_MOST_COLUMNS = 5
+# How many columns are described, and from which share on one is even if its error is large.
+_MOST_COLUMNS, _LARGE_SHARE = 5, 0.1
 # The deviations of the mean probability up to which it counts as right, and a model as good.
 _CLOSE = 0.02
 # A column alone moves predictions if it moves them by this part of their distance; "a little" or
 # "the other way" from these parts on, and never further than this multiple.
 _BY_ITSELF, _AGAINST, _FARTHEST = 1 / 3, 0.1, 2.0
+# A gap stands out if it is by this part of the values' distance beyond them; and values move
+# nothing beside it if their distance is this part of that.
+_OF_GAPS = 0.25
 # Labels that stand for the target itself, and those without a meaning unless it is named.
 _YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
 
@@ -75,18 +79,10 @@ def subject(one: Evaluation, label: Label | None) -> str:
         str(each).lower().removesuffix(".0")
         for each in (label, *(each for each in one.classes if each != label))
     )
-    if not one.target or not (text in _YES | _BARE or _is_number(text)):
+    if not one.target or not (text in _YES | _BARE or is_number(text)):
         return quoted(label)
     is_event = text in _YES and len(others) == 1 and others[0] in _BARE
     return one.target if is_event else f"{one.target} = {label}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def heading(one: Evaluation) -> str:
@@ -184,10 +180,11 @@ def _commonest(one: Evaluation) -> str:
 def _ranks(one: Evaluation, own: Score) -> list[str]:
     """Describe a model with one rare class: ranking, alarms, precision."""
     area, precise, what = own.get("auc"), own.get("average_precision"), subject(one, one.rare)
+    digits = 2 if area.value < 0.995 else 3
     said = [
         f"Of a row with {what} and one without, it gives the higher chance to the right one in "
-        f"{100 * area.value:.0f} of 100 cases (area under the curve {area.value:.2f}, likely "
-        f"{area.low:.2f} to {area.high:.2f})."
+        f"{number(100 * area.value, digits)} of 100 cases (area under the curve "
+        f"{area.value:.{digits}f}, likely {area.low:.{digits}f} to {area.high:.{digits}f})."
     ]
     alarm = one.thresholds[0] if one.thresholds else None
     if alarm is not None:
@@ -343,14 +340,18 @@ def _looks_at(one: Evaluation) -> list[str]:
     rest = len(one.used) - len(told)
     if rest:
         left = rough(max(1.0 - sum(column.share or 0.0 for column in told), 0.0))
-        lines.append(f"{left} {counted(rest, 'other column')}.")
+        last = next(column.name for column in reversed(one.used) if column not in told)
+        lines.append(f"{left} {last if rest == 1 else counted(rest, 'other column')}.")
     return lines
 
 
 def _told(used: Sequence[Column]) -> Sequence[Column]:
-    """Return the columns whose importance exceeds its error; the first one if none does."""
-    sure = [c for c in used if c.loss is None or not c.loss.high > 3 * c.loss.value]
-    return sure or used[:1]
+    """Return the columns whose importance exceeds its error, or is large; else the first one."""
+    return [
+        c
+        for c in used
+        if c.loss is None or not c.loss.high > 3 * c.loss.value or (c.share or 0) >= _LARGE_SHARE
+    ] or used[:1]
 
 
 def effect(one: Evaluation, column: Column) -> str:
@@ -363,10 +364,17 @@ def effect(one: Evaluation, column: Column) -> str:
         return f"its effect is not told value by value{also}."
     low, high, apart, alone = _moves(found)
     digits = max(3, digits_of(min(found.said), max(found.said)))
-    values = [
-        number(value, digits) if one.task == "numbers" else rough(value) for value in found.said
-    ]
+    show = (lambda value: number(value, digits)) if one.task == "numbers" else rough
+    values = [show(value) for value in found.said]
     what = subject(one, found.outcome) if one.task == "classes" else one.target or "the prediction"
+    # A gap may tell more than all values do.
+    gone, far = found.said_missing, max(found.said) - min(found.said)
+    beyond = 0.0 if gone is None else max(gone - max(found.said), min(found.said) - gone)
+    if gone is not None and beyond > max(_OF_GAPS * far, _CLOSE * (one.task == "classes")):
+        known, where = show(math.fsum(found.said) / len(found.said)), show(gone)
+        if far < _OF_GAPS * beyond:
+            return f"{what}: {known} where it is known, {where} where it is missing{also}."
+        also = f", {where} where it is missing{also}"
     if values[low] == values[high]:
         return f"hardly anything by itself; it counts together with others{also}."
     if found.kind == "category":
@@ -609,9 +617,6 @@ def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
 
 def flat(score: Score) -> dict[str, Any]:
     """Return a score as one line of JSON: its measures, and the limits of the main one."""
-    low, high = score.main[1:]
-    limits = {"low": None if math.isnan(low) else low, "high": None if math.isnan(high) else high}
-    names = [*score.measures, *(["log_loss"] if "accuracy" in score.measures else [])]
-    values = {name: score.get(name).value for name in names}
-    known = {name: None if math.isnan(value) else value for name, value in values.items()}
-    return {"name": score.name, **known, **limits, "seconds": score.seconds}
+    (_, low, high), log_loss = score.main, ["log_loss"] if "accuracy" in score.measures else []
+    values = {name: score.get(name).value for name in (*score.measures, *log_loss)}
+    return {"name": score.name, **values, "low": low, "high": high, "seconds": score.seconds}

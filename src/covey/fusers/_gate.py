@@ -46,6 +46,9 @@ _MAX_ITER_OF_FOLDS = 100
 # The number of deviations from its mean beyond which a feature is clipped.
 _FARTHEST = 1e6
 
+# Members, outputs, columns of members (None: these are frozen) and columns of the gate.
+_Shape = tuple[int, int, int | None, int]
+
 
 @dataclass
 class GateFeatures:
@@ -265,8 +268,7 @@ class Gate(Fuser, name="gate"):
     def _check_parameters(self, P: Predictions | None = None) -> None:
         check_choice(self.pool, "pool", ("linear", "log"))
         check_choice(self.features, "features", ("linear", "quadratic"))
-        if self.alpha is not None:
-            check_number(self.alpha, "alpha", low=0)
+        check_number(self.alpha, "alpha", low=0, or_none=True)
         if self.cv is not None and (isinstance(self.cv, str | bytes) or not np.iterable(self.cv)):
             raise ValueError(f"cv must be a list of pairs of arrays of rows, got {self.cv!r}.")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
@@ -288,7 +290,7 @@ class Gate(Fuser, name="gate"):
         frozen = np.ascontiguousarray(frozen[order].transpose(1, 2, 0))[:, :, None, :]
         strata = np.zeros(P.n_samples, dtype=np.int64) if numbers else codes
         sums = self._sums(None, likelihood, X, order, strata, sample_weight, 0, frozen)
-        shape = *frozen.shape[:2], None, self._sees.n_columns
+        shape: _Shape = (*frozen.shape[:2], None, self._sees.n_columns)
         self._optimize(sums, np.zeros((1, shape[0] * (shape[3] + 1))), shape)
 
     # If a member has no prediction of a row, the mean of the others replaces it: that counts
@@ -353,15 +355,26 @@ class Gate(Fuser, name="gate"):
         ``support`` (K, D).
         """
         self._sees = sees
-        shape = *theta.shape, sees.n_columns
+        shape: _Shape = (*theta.shape, sees.n_columns)
         nothing = np.zeros((len(theta), sees.n_columns + 1))
         start = np.concatenate([theta.ravel(), intercept.ravel(), nothing.ravel()])[None]
-        how = {"support": support[None].astype(float), "fit_intercept": fit_intercept}
-        theta, intercept = self._optimize(sums, start, shape, journal, toward_mean=1.0, **how)
+        inside, how = support[None].astype(float), {"fit_intercept": fit_intercept}
+        found = self._optimize(sums, start, shape, journal, inside, toward_mean=1.0, **how)
+        theta, intercept = found
         self.n_members_, self.classes_ = len(theta[0]), classes
         return theta[0] * support[:, None, :], intercept[0]
 
-    def _sums(self, members, likelihood, X, order, strata, sample_weight, seed, frozen=None):
+    def _sums(
+        self,
+        members: Design | None,
+        likelihood: ClassLikelihood | ValueLikelihood,
+        X: Any,
+        order: np.ndarray,
+        strata: np.ndarray,
+        sample_weight: np.ndarray,
+        seed: int,
+        frozen: np.ndarray | None = None,
+    ) -> GateSums:
         """Return rows in memory, in the order of a likelihood; set the input of the gate."""
         self._sees = GateFeatures.of(self.features == "quadratic", X, sample_weight)
         if self.alpha is not None:
@@ -392,7 +405,15 @@ class Gate(Fuser, name="gate"):
             float(sample_weight.sum()),
         )
 
-    def _optimize(self, sums, start, shape, journal=None, support=None, **how):
+    def _optimize(
+        self,
+        sums: GateSums,
+        start: np.ndarray,
+        shape: _Shape,
+        journal: Journal | None = None,
+        support: np.ndarray | None = None,
+        **how: Any,
+    ) -> tuple[Any, Any]:
         """Keep the gate that is found; return the members, if they are fitted too."""
         self.alpha_ = self._penalty(sums, start, shape, journal, support, **how)
         alpha = np.array([self.alpha_])
@@ -403,7 +424,15 @@ class Gate(Fuser, name="gate"):
         self.n_iter_ = int(found.n_iter[0])
         return theta, intercept
 
-    def _penalty(self, sums, start, shape, journal, support, **how):
+    def _penalty(
+        self,
+        sums: GateSums,
+        start: np.ndarray,
+        shape: _Shape,
+        journal: Journal | None,
+        support: np.ndarray | None,
+        **how: Any,
+    ) -> float:
         """Return the given penalty, or the best one on the rows that folds hold out."""
         if self.alpha is not None:
             return float(self.alpha)

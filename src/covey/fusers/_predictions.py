@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from covey._core.fusion.rules import constant_by_counts, constant_by_spread, decision_counts
+from covey._validation import check_one_each
 
 KINDS = ("probability", "score", "label", "value")
 
@@ -191,7 +192,7 @@ class Predictions:
 
     @property
     def known(self) -> np.ndarray:
-        """Where members have a prediction, (n_samples, n_members) bool."""
+        """A mask of the predictions that members have, (n_samples, n_members) bool."""
         everywhere = np.broadcast_to(True, (self.n_samples, self.n_members))
         return everywhere if self.available is None else self.available
 
@@ -224,7 +225,9 @@ class Predictions:
             return self.log_values
         return np.log(np.maximum(self.values, np.finfo(np.float64).tiny))
 
-    def _part(self, cut: tuple, names: list[str], seen: np.ndarray | None) -> Predictions:
+    def _part(
+        self, cut: tuple[Any, ...], names: list[str], seen: np.ndarray | None
+    ) -> Predictions:
         part = object.__new__(Predictions)
         part.kind, part.classes, part.names, part.seen = self.kind, self.classes, names, seen
         part._checked = self._checked
@@ -279,11 +282,8 @@ class Predictions:
         For predictions of kind "value" the truth is numbers, which are not changed.
         """
         y = np.asarray(y)
-        if y.ndim != 1 or len(y) != self.n_samples:
-            raise ValueError(
-                f"y must hold one {'number' if self.kind == 'value' else 'label'} for each of the "
-                f"{self.n_samples} samples, got an array of shape {y.shape}."
-            )
+        what = "number" if self.kind == "value" else "label"
+        check_one_each(y, self.n_samples, "y", f"{what} for each of the {{}} samples")
         if self.kind == "value":
             y = _as_floats(y, "y")
             if not np.isfinite(y).all():

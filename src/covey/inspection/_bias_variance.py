@@ -375,7 +375,7 @@ def _which_loss(estimator: Any, loss: str) -> str:
 # -- the terms -----------------------------------------------------------------------------------
 
 
-def _squared(runs: list[Run], y_test: Any, known: Any, noise: Any) -> tuple:
+def _squared(runs: list[Run], y_test: Any, known: Any, noise: Any) -> tuple[Any, ...]:
     """Return predictions, main prediction and the terms of each row, for squared loss."""
     target = y_test if known is None else known
     predictions = np.stack([_shaped(run.prediction, target.shape) for run in runs])
@@ -397,7 +397,9 @@ def _shaped(prediction: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return prediction
 
 
-def _zero_one(runs: list[Run], y: Any, y_test: Any, known: Any, classes: Any, how: str) -> tuple:
+def _zero_one(
+    runs: list[Run], y: Any, y_test: Any, known: Any, classes: Any, how: str
+) -> tuple[Any, ...]:
     """Return predictions, main prediction and the terms of each row, for zero-one loss."""
     predictions = np.stack([column_or_1d(run.prediction) for run in runs])
     held = [y, y_test, predictions.ravel(), *(run.labels for run in runs)]
@@ -433,7 +435,9 @@ def _row_terms(terms: Any, known: Any, further: list[str]) -> dict[str, np.ndarr
     }
 
 
-def _in_sorted_order(probabilities: np.ndarray, classes: Any, seen: np.ndarray) -> tuple:
+def _in_sorted_order(
+    probabilities: np.ndarray, classes: Any, seen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels, sorted, and the columns of the probabilities in their order."""
     labels = seen if classes is None else column_or_1d(classes)
     if probabilities.shape[1] != len(labels):

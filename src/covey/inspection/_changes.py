@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from covey._core.arrays import evenly
 from covey._core.inspection.contributions import shapley
-from covey._decisions import decided, scored
+from covey._decisions import code_of, decided, scored
 from covey._validation import check_number
 from covey.inspection._mixing_rows import MixedRows, Row, TriedValues, values_of, varied
 from covey.tables._seen_columns import shown_value
@@ -285,7 +286,8 @@ def smallest_change(
     goal = _Goal(model, tried.before, to)
     if not tried.places or goal.reached(tried.before[None])[0]:
         return None
-    best = _best_single(asked, tried, goal)
+    every = np.arange(len(tried.of))[:, None]
+    best = _nearest(asked, tried, goal, every, tried.answers, tried.distances)
     if max_columns == 2:
         best = _best_pair(asked, tried, goal, best)
     if best is None:
@@ -312,13 +314,8 @@ class _Goal:
             return
         self._model = model
         self._now = int(decided(model, before[None])[0])
-        if to is None:
-            return
-        labels = model.classes_.tolist()
-        if to not in labels:
-            shown = ", ".join(map(repr, labels[:5]))
-            raise ValueError(f"to={to!r} is no class of the model ({shown}).")
-        self._code = labels.index(to)
+        if to is not None:
+            self._code = code_of(model.classes_, to, "to")
 
     def sure(self, answers: np.ndarray) -> np.ndarray:
         """Return how far predictions (m, C) have come, (m,); above zero they have reached it."""
@@ -336,12 +333,6 @@ class _Goal:
             return self.sure(answers) >= 0
         predicted = decided(self._model, answers)
         return predicted != self._now if self._code is None else predicted == self._code
-
-
-def _best_single(asked: Row, tried: TriedValues, goal: _Goal) -> Found | None:
-    """Return the nearest change of one column that reaches the goal."""
-    every = np.arange(len(tried.of))[:, None]
-    return _nearest(asked, tried, goal, every, tried.answers, tried.distances)
 
 
 def _nearest(
@@ -371,7 +362,7 @@ def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) 
     sure = goal.sure(tried.answers)
     of_column = {place: sure[tried.of == place].max() for place in tried.places}
     chosen = sorted(tried.places, key=lambda place: -of_column[place])[:_COLUMNS_OF_PAIRS]
-    some = {place: _spread(np.flatnonzero(tried.of == place)) for place in chosen}
+    some = {place: evenly(np.flatnonzero(tried.of == place), _VALUES_OF_PAIRS) for place in chosen}
     pairs = [
         np.stack(np.meshgrid(some[one], some[other]), axis=-1).reshape(-1, 2)
         for one, other in combinations(chosen, 2)
@@ -391,13 +382,6 @@ def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) 
         if found is not None:
             return found
     return best
-
-
-def _spread(numbers: np.ndarray) -> np.ndarray:
-    """Pick at most this many of the values of a column, evenly."""
-    if len(numbers) <= _VALUES_OF_PAIRS:
-        return numbers
-    return numbers[np.linspace(0, len(numbers) - 1, _VALUES_OF_PAIRS).astype(np.intp)]
 
 
 def _growing(count: int) -> Iterator[tuple[int, int]]:

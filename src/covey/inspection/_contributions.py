@@ -154,8 +154,7 @@ def reasons(
     >>> [one["column"] for one in record["because"]], record["prediction"]
     (['petal length (cm)'], 0)
     """
-    if top is not None:
-        check_number(top, "top", low=1, whole=True)
+    check_number(top, "top", low=1, whole=True, or_none=True)
     seen = seen_by(model, background)
     known = {column.name: column for column in seen.columns}
     found, table = contributions(model, X, background=background), user_table(model, X)

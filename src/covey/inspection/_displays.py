@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._core.limits import TINY
+from covey._plain_words import first_line
 from covey._validation import check_choice, check_number, check_one_each, check_sample_weight
 from covey.fusers import Fuser
 from covey.fusers._fixed import make_fuser
@@ -456,8 +457,7 @@ class SizeDisplay(Display):
         display : SizeDisplay
         """
         cls._check_flock(estimator)
-        if baseline is not None:
-            check_number(baseline, "baseline", low=0, high=1)
+        check_number(baseline, "baseline", low=0, high=1, or_none=True)
         own = estimator.fuser_
         given = own.get_params()
         # A fixed rule fuses the first few members as well as all of them.
@@ -795,8 +795,9 @@ class DecisionRegionsDisplay(Display):
         try:
             points = check_array(X, dtype=np.float64, input_name="X")
         except (TypeError, ValueError) as error:
-            why = str(error).splitlines()[0]
-            raise ValueError(f"X must hold finite numbers to be drawn on a plane: {why}") from None
+            raise ValueError(
+                f"X must hold finite numbers to be drawn on a plane: {first_line(error)}."
+            ) from None
         if points.shape[1] != 2:
             raise ValueError(
                 f"X must have two features to be drawn on a plane, got {points.shape[1]}; fit "

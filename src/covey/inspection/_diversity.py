@@ -25,7 +25,7 @@ class _Measure:
     """A formula of sums over samples."""
 
     sums: str  # the key of the sums in `_block_sums`
-    formula: Callable
+    formula: Callable[..., Any]
     more_is_diverse: bool
     pairwise: bool = True
 
@@ -191,7 +191,7 @@ def diversity(
         found = measure.formula(sums[measure.sums])
         if measure.pairwise:
             matrices[name] = found
-            found = core.mean_of_pairs(found)
+            found = float(found[np.triu_indices(len(found), 1)].mean())
         values[name] = found
     return Diversity(values, matrices, P.names)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from covey._core.arrays import in_parts
+from covey._core.arrays import evenly, in_parts
 from covey._number_words import cell, day, digits_of
 from covey._plain_words import one_line, value_words
 from covey.inspection._mixing_rows import replaced
@@ -362,7 +362,7 @@ class _Moved:
         """Return the mean prediction of each group of rows, from samples of long ones."""
         if self.predicted is not None:
             return np.array([self.predicted[rows].mean(axis=0) for rows in groups])
-        some = [_evenly(rows, max(1, self.rows // len(groups))) for rows in groups]
+        some = [evenly(rows, max(1, self.rows // len(groups))) for rows in groups]
         stops = np.cumsum([len(rows) for rows in some])[:-1]
         found = np.split(self.of(np.concatenate(some)), stops)
         return np.array([part.mean(axis=0) for part in found])
@@ -455,7 +455,7 @@ def _accumulated(
             above[numbers[above] <= numbers[middle[k + 1]]],
         )
         for side, between in enumerate(sides):
-            some = _evenly(between, per_side)
+            some = evenly(between, per_side)
             rows.append(some)
             low.append(np.full(len(some), middle[k]))
             high.append(np.full(len(some), middle[k + 1]))
@@ -479,8 +479,8 @@ def _apart(
     effects: np.ndarray,
 ) -> np.ndarray:
     """Return the effect of a gap or a code, against the value of the nearest row with one."""
-    some = _evenly(rows, max(1, moved.rows // 10))
-    pool = np.concatenate([some, _evenly(known, moved.rows)])
+    some = evenly(rows, max(1, moved.rows // 10))
+    pool = np.concatenate([some, evenly(known, moved.rows)])
     group = (np.arange(len(pool)) >= len(some)).astype(np.intp)
     distance = moved.alike(pool, group)[: len(some), len(some) :]
     near = np.argsort(distance, axis=1, kind="stable")[:, :_NEIGHBORS]
@@ -511,7 +511,7 @@ def _of_categories(moved: _Moved, values: Any, most: int) -> ColumnEffect | None
 
 def _compared(moved: _Moved, groups: Sequence[np.ndarray]) -> np.ndarray:
     """Return effects of categories: the least-squares fit to differences of similar rows."""
-    some = [_evenly(rows, max(_CLOSEST, moved.rows // len(groups))) for rows in groups]
+    some = [evenly(rows, max(_CLOSEST, moved.rows // len(groups))) for rows in groups]
     group = np.repeat(np.arange(len(some)), [len(rows) for rows in some])
     pool = np.concatenate(some)
     # Of rows equally near, those that come first in this order count: no category before others.
@@ -586,13 +586,6 @@ def _encoded(values: Any) -> np.ndarray:
     labels, counts = np.unique(text, return_counts=True)
     common = labels[np.argsort(-counts, kind="stable")[:_MOST_ENCODED]]
     return (text[:, None] == common).astype(np.float64)
-
-
-def _evenly(rows: np.ndarray, most: int) -> np.ndarray:
-    """Pick at most this many of the rows, evenly spaced."""
-    if len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
 
 
 def _as_days(values: Any) -> np.ndarray:

@@ -152,7 +152,7 @@ def _check(ensemble: Any, P: Predictions) -> None:
     fuser = ensemble.fuser_
     if not (hasattr(fuser, "fuse_by") or isinstance(fuser, LinearPool | LogPool)):
         raise ValueError(
-            f"{fuser.title} is no mean of its members, so that its loss is not theirs "
+            f"{fuser.title} is not a mean of its members, so that its loss is not theirs "
             "less an ambiguity; use an ensemble fused by 'product', 'mean' or a gate."
         )
     if P.kind not in ("probability", "value"):
@@ -224,7 +224,7 @@ class GateShare:
 
     @property
     def share(self) -> float:
-        """How much of the flock is its gate, from 0 to 1.
+        """The gate's share in the flock, from 0 to 1.
 
         It is the loss without the gate, divided by the sum of the losses without the gate and
         without the members. It is 1 if members are constant, 0 if the gate is, and NaN if neither

@@ -203,6 +203,9 @@ def column_importance(
         groups = check_groups(groups, len(y))[kept]
     classes = None if is_regressor(model) else model.classes_
     numbers, unit, answers = _asked(model, table)
+    looked_at = np.ones(len(names), dtype=bool)
+    if hasattr(model, "_columns_looked_at"):
+        looked_at = model._columns_looked_at()
     return measured(
         [answers],
         numbers,
@@ -210,7 +213,7 @@ def column_importance(
         names,
         (truth, classes),
         weight,
-        used=_looked_at(model, len(names)),
+        used=most_used(looked_at, looked_at.astype(np.float64)),
         groups=groups,
         seed=random_state,
         rows=f"{len(kept):,} rows that were given" if rows is None else rows,
@@ -289,13 +292,6 @@ def most_used(used: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the positions of the columns in use (D,) that are measured: the largest by size."""
     order = np.argsort(-np.where(used, sizes, -1.0), kind="stable")
     return np.sort(order[: min(_MOST_COLUMNS, int(np.sum(used)))])
-
-
-def _looked_at(model: Any, n_columns: int) -> np.ndarray:
-    used = np.ones(n_columns, dtype=bool)
-    if hasattr(model, "_columns_looked_at"):
-        used = model._columns_looked_at()
-    return most_used(used, used.astype(np.float64))
 
 
 def _asked(model: Any, table: Any) -> tuple[np.ndarray, np.ndarray, Answers]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,17 +16,21 @@ from covey._explanations import (
     member_name,
     others_matter,
 )
-from covey._number_words import listed, rough
+from covey._number_words import listed, quoted, rough
 from covey._plain_words import one_line, reason_words, value_words
 from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
 from covey.inspection._contributions import reasons
 from covey.inspection._mixing_rows import Row
+from covey.tables._kinds import without_point
 
 # How many columns are named on either side, and how many can be tried out.
 _TOP, _MOST_CURVES = 5, 6
 # Rows held out with similar sureness: their distance in probability, and their least number.
 _AS_SURE, _FEWEST_ROWS = 0.05, 20
 _LEVEL = 0.9
+# A number gets a note if it is outside the range by this share of it: in a long table not every
+# row was looked at.
+_MARGIN = 0.05
 # Pushes below this share of all together are not named.
 _LEAST_PUSH = 0.01
 
@@ -268,19 +272,28 @@ def _unusual(asked: Row) -> list[str]:
     """Return sentences about values unlike those that were seen."""
     said = []
     for place, (name, column) in enumerate(zip(asked.names, asked.seen, strict=True)):
-        value, name = asked.own(place), one_line(name)
-        if value is None or not column.values:
-            continue
-        if column.kind == "number":
-            low, high = column.values[0], column.values[-1]
-            if isinstance(value, int | float) and not low <= value <= high:
-                between = f"{value_words(low)} to {value_words(high)}"
-                what = f"{name} {value_words(value)}"
-                said.append(f"{what} is outside of what the model has seen ({between})")
-        elif (
-            column.kind == "word"
-            and column.is_complete
-            and str(value) not in map(str, column.values)
-        ):
-            said.append(f"{name}: {value_words(value)} is a category that the model has not seen")
-    return said
+        ends = column.values[:1] + column.values[-1:] if column.kind == "number" else ()
+        is_known = column.kind == "word" and column.is_complete
+        known = list(map(str, column.values)) if is_known else None
+        said.append(unusual_words(name, asked.own(place), ends, known))
+    return list(filter(None, said))
+
+
+def unusual_words(
+    name: str, value: Any, ends: Sequence[Any], known: Collection[str] | None = None
+) -> str:
+    """Return a sentence about a value unlike those that were seen; empty for others and gaps.
+
+    The least and the greatest number that were seen are the ``ends``, and ``known`` are all
+    categories.
+    """
+    name = one_line(name)
+    if known is not None and value is not None and str(without_point(value)) not in known:
+        return f"{name}: {quoted(value)} is a category that the model has not seen"
+    if len(ends) < 2 or not all(isinstance(one, int | float) for one in (value, *ends)):
+        return ""
+    low, high = ends
+    if abs(value - (low + high) / 2) <= (0.5 + _MARGIN) * (high - low):
+        return ""
+    between = f"{value_words(low)} to {value_words(high)}"
+    return f"{name} {value_words(value)} is outside of what the model has seen ({between})"

@@ -36,7 +36,7 @@ from covey.members._calibrated import (
     SetCalibration,
 )
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
-from covey.members._importance import MOST_KEPT, TrainingSample
+from covey.members._importance import MOST_KEPT, HeldOutSample, TrainingSample
 from covey.members._linear_model import GatedModel, LinearModel
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._mixed_model import MixedModel
@@ -170,8 +170,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             Labels, or numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts. A weight of 2 is the row given twice, except where folds are
-            drawn, which may separate the two rows (see Notes). (The penalties that ``alpha=None``
-            leaves to a regressor depend on how many rows have a weight.)
+            drawn, which may separate the two rows. (The penalties that ``alpha=None`` leaves to a
+            regressor depend on how many rows have a weight.)
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as those of one speaker: no fold of a search
             separates them.
@@ -211,6 +211,12 @@ class Flock(CallbackSupportMixin, Ensemble):
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
+    def __getstate__(self) -> Any:
+        """Return the state of a copy, with what was measured instead of the rows to measure by."""
+        if isinstance(self._importance_of_columns, HeldOutSample):
+            self._importance_of_columns = self.importance_
+        return super().__getstate__()
+
     def _put_behind(self, first: TablePreparation) -> None:
         """Let the flock read a table's own columns from now on, before those it was fitted to."""
         known, made_of, columns = self.model_, first.preparation_, first.feature_names_in_
@@ -220,10 +226,10 @@ class Flock(CallbackSupportMixin, Ensemble):
         used: dict[str, Any] = {name: made_of.on_features(getattr(known, name)) for name in names}
         self.model_ = replace(known, table=table, **used)
         found = self._importance_of_columns
-        if hasattr(found, "on_columns"):
-            found = found.on_columns(columns.tolist(), made_of.column_of)
-        elif found is not None:
+        if isinstance(found, TrainingSample):
             found = replace(found, unit=made_of.column_of)
+        elif (measured := self.importance_) is not None:
+            found = measured.on_columns(columns.tolist(), made_of.column_of)
         self._importance_of_columns = found
 
     def _keep_prepared(self, rows: InMemoryRows) -> None:
@@ -528,8 +534,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         """Measure how far off the flock is, on rows that it was not fitted on.
 
         They replace the training rows that folds held out. If new rows can be exchanged with
-        these, as draws from one population can, levels hold exactly; see Notes of the class. The
-        members are not changed.
+        these, as draws from one population can, levels hold exactly. The members are not
+        changed.
 
         Parameters
         ----------
@@ -591,7 +597,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         A class is in the set if it is at least as probable as for most rows of this class that
         were held out (split conformal prediction by class, with the probability as score), so that
         a rare class is missed no more often than the others. The predicted class is always in the
-        set, so that no set is empty. The Notes of the class say what is guaranteed.
+        set, so that no set is empty. The page "A flock in detail" says what is guaranteed.
 
         Parameters
         ----------
@@ -687,7 +693,7 @@ class Flock(CallbackSupportMixin, Ensemble):
 
         They are the prediction plus an upper and a lower quantile of the errors of rows held out
         (split conformal prediction, with equal chances on both sides). So they are equally wide
-        for every row, and asymmetric if the errors are. The Notes of the class say what is
+        for every row, and asymmetric if the errors are. The page "A flock in detail" says what is
         guaranteed.
 
         Parameters

@@ -64,7 +64,8 @@ class KindComparison:
         ]
         for number, name in enumerate(suited):
             kind = wanted[name]
-            if library.names and self._clock.was_late(SHARE_OF_SEARCH):
+            is_late = self._clock.is_late(SHARE_OF_SEARCH)
+            if library.names and self._clock.as_before(is_late):
                 self._says.begin(
                     "most of the time is over, not tried: " + ", ".join(suited[number:])
                 )
@@ -226,7 +227,7 @@ class KindComparison:
             with self._threads.limit(limits=1, user_api="openmp"):
                 yield
 
-    def _side_by_side(self, function: Callable[[int], Any], items: range) -> list:
+    def _side_by_side(self, function: Callable[[int], Any], items: range) -> list[Any]:
         n_jobs = self._fit.flock.n_jobs
         if n_jobs is None:
             return list(in_order(function, items))

@@ -59,6 +59,17 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     return y
 
 
+def check_two_classes(name: str, classes: np.ndarray, weights: Any) -> None:
+    """Refuse data in which fewer than two classes have a weight above 0."""
+    weighted = np.flatnonzero(weights)
+    if len(weighted) < 2:
+        counted = "" if len(classes) < 2 else " whose weight is above 0"
+        raise ValueError(
+            f"{name} needs samples of at least 2 classes in y{counted}, "
+            f"got {len(weighted)} class: {classes[weighted].tolist()}."
+        )
+
+
 def range_of_numbers(n_rows: int, low: float, high: float) -> np.ndarray:
     """Return the range of predicted numbers, by the least and the greatest y of the rows."""
     # If there are few rows, new ones go farther beyond their range.
@@ -246,8 +257,8 @@ class Ensemble(ABC, Estimator):
     def importance_(self) -> Importance | None:
         """The loss of the model without each column; None if no rows are known.
 
-        An `Importance`, measured on rows that folds held out; for models without folds on training
-        rows, when it is first read. Its ``rows`` say on which.
+        An `Importance`, measured when it is first read: on rows that folds held out, or for models
+        without folds on training rows. Its ``rows`` say on which.
         """
         check_is_fitted(self)
         if hasattr(self._importance_of_columns, "measured"):

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from covey._core.basis import Basis
+from covey._number_words import counted, listed
+from covey._plain_words import shortened
 from covey.fusers import Gate
 from covey.fusers._gate import GatedGroups
 from covey.inspection._importance import Importance
@@ -142,7 +144,7 @@ def flock_summary(
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
         head = f"{k + 1:>{len(str(len(weights)))}}  {100 * weights[k]:3.0f} %  "
-        n_used = _counted(int(model.support[k].sum()), "feature")
+        n_used = counted(int(model.support[k].sum()), "feature")
         lines = _member_lines(head, target, n_used, moving, asked[k], width)
         room -= len(lines)
         # One line is for the members that do not fit on the screen.
@@ -155,7 +157,7 @@ def flock_summary(
     text += [line for k in sorted(shown) for line in shown[k]]
     if len(shown) < len(weights):
         rest = 100 * (1 - weights[list(shown)].sum() / weights.sum())
-        left_out = _counted(len(weights) - len(shown), "more member")
+        left_out = counted(len(weights) - len(shown), "more member")
         text.append(f"and {left_out}, with {rest:.0f} % of the weight together")
     return Summary("\n".join(text))
 
@@ -167,7 +169,7 @@ def needed_most(found: Importance | None) -> list[str]:
         return []
     for longest in _NAME_LENGTHS:
         names = [
-            f"{_joined([shortened(name, longest) for name in one[:_MOST_FEATURES]], 'or')} "
+            f"{listed((shortened(name, longest) for name in one[:_MOST_FEATURES]), 'or')} "
             f"({100 * share:.0f} %)"
             for one, share in ranked[:_MOST_FEATURES]
         ]
@@ -204,21 +206,12 @@ def _member_lines(
     return [f"{line};", " " * len(head) + when]
 
 
-def shortened(text: str, most: int) -> str:
-    """Return text of at most this many characters; surplus is removed from the middle."""
-    text = " ".join(text.split())
-    if len(text) <= most:
-        return text
-    tail = (most - 1) // 3
-    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
-
-
 def _counts(model: Any) -> str:
     """Return how much there is to read."""
     used = model.support.any(axis=0)
     if hasattr(model, "n_terms"):
         n_terms, used = model.n_terms, used | model.gate_support.any(axis=0)
-        groups = f" in {_counted(len(model.group_weights), 'group')}"
+        groups = f" in {counted(len(model.group_weights), 'group')}"
     else:
         n_terms, groups = int(model.support.sum()), ""
         if model.table.preparation is not None:
@@ -226,26 +219,17 @@ def _counts(model: Any) -> str:
         if isinstance(model.fuser, Gate):
             n_terms += int(model.fuser.coef_.any(axis=0).sum())
     return (
-        f"{_counted(model.n_members, 'member')}{groups}, {_counted(n_terms, 'term')}, "
-        f"{int(used.sum())} of {_counted(len(used), 'feature')}"
+        f"{counted(model.n_members, 'member')}{groups}, {counted(n_terms, 'term')}, "
+        f"{int(used.sum())} of {counted(len(used), 'feature')}"
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _in_words(target: Any, effects: list[Effect], longest: int) -> str:
     """Describe features and their effects, those with the same effect together."""
     parts = []
     for direction, same in groupby(effects, lambda effect: _direction(target, effect)):
-        parts.append(direction.format(_joined([effect.name(longest) for effect in same])))
+        parts.append(direction.format(listed(effect.name(longest) for effect in same)))
     return ", ".join(parts)
-
-
-def _joined(names: list[str], word: str = "and") -> str:
-    """Join names as a sentence lists them: a, b and c."""
-    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _direction(target: Any, effect: Effect) -> str:

@@ -27,7 +27,7 @@ from covey.members._stored import check_fuser, check_member, try_row
 class _Fusion(TransformerMixin, Ensemble):
     """The base of both: the fit of the members, and of the fuser on their predictions."""
 
-    estimators: Annotated[list, Parameter(members=True)]
+    estimators: Annotated[list[Any], Parameter(members=True)]
     fuser: Annotated[str | Fuser, Parameter(Fuser)]
     named_estimators_: Annotated[Bunch, Named("E", make=Bunch, dropped="drop")]
     kind_: Annotated[str, OneOf("probability", "score", "label", "value")]
@@ -59,7 +59,7 @@ class _Fusion(TransformerMixin, Ensemble):
 
     def __init__(
         self,
-        estimators: list,
+        estimators: list[Any],
         fuser: str | Fuser = "mean",
         *,
         cv: Any = 5,
@@ -219,7 +219,7 @@ class _Fusion(TransformerMixin, Ensemble):
             P = Predictions(values, P.classes, P.names, P.kind, seen=P.seen)
         return P, rows
 
-    def _predicted_by(self, members: list, X: Any, kind: str) -> Predictions:
+    def _predicted_by(self, members: list[Any], X: Any, kind: str) -> Predictions:
         classes = getattr(self, "classes_", None)
         return self._models.predictions(members, self._names(), X, kind, classes)
 

@@ -83,13 +83,11 @@ class Growing:
         check_number(flock.max_iter, "max_iter", low=1, whole=True)
         check_number(flock.init_scale, "init_scale", low=0)
         check_choice(flock.acceptance, "acceptance", ("greedy", "metropolis"))
-        if flock.temperature is not None:
-            check_number(flock.temperature, "temperature", low=0, closed="neither")
+        check_number(flock.temperature, "temperature", low=0, closed="neither", or_none=True)
         check_number(flock.subset_penalty, "subset_penalty", low=0)
         target = Classes if flock._classifies else Numbers
         target.check_loss(flock)
-        if flock.select_size is not None:
-            check_choice(flock.select_size, "select_size", ("train", "validation"))
+        check_choice(flock.select_size, "select_size", ("train", "validation"), or_none=True)
         check_choice(flock.of_equals, "of_equals", ("fewest", "most"))
         check_number(
             flock.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"

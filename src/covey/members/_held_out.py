@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from covey._core.random import Purpose, UniformRows
-from covey._folds import check_groups
-
-Folds = list[tuple[np.ndarray, np.ndarray]]
+from covey._folds import Folds, check_groups
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from covey._blocks import take_rows
+from covey._core.blocks import own_threads
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
 from covey._folds import check_groups
 from covey._validation import check_sample_weight
@@ -85,9 +87,9 @@ class TrainingSample:
 class WeightedAnswers:
     """Answers of the weighted mean of several models."""
 
-    def __init__(self, answers: Sequence[Answers], weights: np.ndarray) -> None:
-        self.rows = answers[0].rows
-        self._answers, self._weights = answers, weights
+    def __init__(self, makers: Sequence[Callable[[], Answers]], weights: np.ndarray) -> None:
+        self._answers, self._weights = [make() for make in makers], weights
+        self.rows = self._answers[0].rows
 
     def known(self) -> np.ndarray:
         """Return the predictions of the rows as they are."""
@@ -101,10 +103,30 @@ class WeightedAnswers:
         return np.tensordot(self._weights, np.array(answers), axes=1)
 
 
-def importance_on_folds(
+@dataclass(frozen=True)
+class HeldOutSample:
+    """Rows that folds held out, by which a flock's importance is measured when it is first read.
+
+    ``makers`` make the answers of the models of each fold, ``how`` are the other arguments of
+    `measured`, and ``whole`` is the group of each of the features that ``names`` are of.
+    """
+
+    makers: list[Callable[[], Answers]]
+    how: dict[str, Any]
+    names: list[str]
+    whole: np.ndarray
+
+    def measured(self, model: Any) -> Importance:
+        """Return the importance of the model's columns on these rows."""
+        with own_threads():  # one a product, as while the model was fitted
+            found = measured([make() for make in self.makers], **self.how)
+        return found.in_parts(self.names, self.whole)
+
+
+def held_out_sample(
     fit: PreparedFit, held_out: HeldOutRows, models: dict[str, list[Any]], weights: np.ndarray
-) -> Importance:
-    """Measure the importance of columns by models fitted without the rows of a fold.
+) -> HeldOutSample:
+    """Return rows to measure importance by, with models fitted without the rows of a fold.
 
     ``models`` has those of each fold by the name of the member, in the order of the weights.
     """
@@ -130,21 +152,21 @@ def importance_on_folds(
     place = np.full(len(rows.y), -1)
     place[which] = np.arange(len(which))
     replaced = replaced_in(numbers, unit)
-    answers: list[Answers] = []
+    makers: list[Callable[[], Answers]] = []
     for number, (_, test) in enumerate(held_out.folds):
         own = place[test][place[test] >= 0]
         if not len(own):
             continue
-        of_models: list[Answers] = []
+        of_models: list[Callable[[], Answers]] = []
         for name, found in models.items():
             one = found[number]
             if name != LINEAR:
-                of_models.append(PlainAnswers(_asking(fit, name, one), replaced, own))
+                of_models.append(partial(PlainAnswers, _asking(fit, name, one), replaced, own))
                 continue
             parts = one.fuser.groups, one.coef, one.intercept, numbers, unit, own
-            of_models.append(GatedAnswers(*parts, is_value=fit.is_numeric))
+            of_models.append(partial(GatedAnswers, *parts, is_value=fit.is_numeric))
         alone = len(of_models) == 1
-        answers.append(of_models[0] if alone else WeightedAnswers(of_models, weights))
+        makers.append(of_models[0] if alone else partial(WeightedAnswers, of_models, weights))
     weight = held_out.weight[which]
     if rows.class_factors is not None:
         # Costs of classes are for the training; the importance is for rows as they come.
@@ -154,20 +176,19 @@ def importance_on_folds(
         groups = check_groups(groups, len(rows.y))[which]
     by_groups = "" if groups is None else ", by whole groups"
     n_folds = len(held_out.folds)
-    found = measured(
-        answers,
-        numbers,
-        unit,
-        units,
-        (truth, getattr(target, "classes", None)),
-        weight,
+    how = dict[str, Any](
+        numbers=numbers,
+        unit=unit,
+        names=units,
+        target=(truth, getattr(target, "classes", None)),
+        weight=weight,
         used=most_used(used, sizes),
         groups=groups,
         seed=fit.seed,
         rows=f"{len(which):,} training rows, predicted by flocks that were fitted without them "
         f"({n_folds} {'fold' if n_folds == 1 else 'folds'}{by_groups})",
     )
-    return found.in_parts(names, whole)
+    return HeldOutSample(makers, how, names, whole)
 
 
 def _asking(fit: PreparedFit, name: str, model: Any) -> Any:

@@ -60,7 +60,7 @@ class LinearModel(FlockModel):
         coef: np.ndarray,
         intercept: np.ndarray,
         support: np.ndarray,
-        history: list | None = None,
+        history: list[Any] | None = None,
         **more: Any,
     ) -> Self:
         """Make a model of members (K, C, P), given for a standardized target."""

@@ -42,8 +42,9 @@ _SPARSE = (
 )
 # The seconds between two lines of progress.
 _SECONDS_BETWEEN = 5.0
-# By how many standard errors the loss may rise for fewer terms.
-_N_ERRORS = 1.0
+# By how many standard errors the loss may rise for fewer terms, and under limits: a person who
+# sets these has said what there is to read.
+_N_ERRORS, _N_ERRORS_LIMITED = 1.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class LinearSearch:
             seen=fit.ranges[:, kept] if fit.is_numeric else None,
         )
         is_bounded = not (flock.max_terms is None and flock.max_members is None)
+        n_errors = _N_ERRORS_LIMITED if is_limited(flock) else _N_ERRORS
         plan = SearchPlan(
             task,
             self._families(task, n_first),
@@ -117,7 +119,7 @@ class LinearSearch:
             **self._limits(features),
             folds=[] if rungs else folds,
             rungs=rungs,
-            n_errors=0.0 if self._effort == "best" else _N_ERRORS,
+            n_errors=0.0 if self._effort == "best" else n_errors,
             # A person who wants to read less has not asked for each member twice.
             n_restarts=2 if self._effort == "best" and not (rungs or is_bounded) else 1,
             n_rows=n_rows,
@@ -224,7 +226,10 @@ class LinearSearch:
         n_members = int(flock.n_estimators)
         if flock.max_members is not None:
             n_members = min(n_members, int(flock.max_members))
-        return families(task, self._effort, n_members, flock.alpha, size, left)
+        # A limit of terms counts columns; the other limits, and groups, are of whole features.
+        of_features = (flock.max_features, flock.feature_groups, flock.always_keep)
+        columns = flock.max_terms is not None and all(given is None for given in of_features)
+        return families(task, self._effort, n_members, flock.alpha, size, left, columns)
 
     def _watch(self, share: float, context: Any, given: dict[str, Any]) -> Watch:
         """Return the functions that a search calls on its way."""
@@ -247,7 +252,7 @@ class LinearSearch:
             )
 
         def is_late() -> bool:
-            late = self._clock.was_late(share)
+            late = self._clock.as_before(self._clock.is_late(share))
             if late:
                 says.begin("the time for linear members is over: no more are tried")
             return late

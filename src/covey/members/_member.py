@@ -13,9 +13,9 @@ from sklearn.utils.validation import validate_data
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._state import Array, Flags, Labels, Number, Record, Texts, names_array, refuse
-from covey._validation import keep_parameters
+from covey._validation import check_one_each, keep_parameters
 from covey.tables._checked import checked_codes
-from covey.tables._columns import Names
+from covey.tables._columns import Names, feature_names
 from covey.tables._preparation import Preparation
 
 
@@ -101,13 +101,10 @@ class _Member(BaseEstimator):
 
     def column_names(self) -> list[str]:
         """Return what each coefficient multiplies, in words."""
-        names = self.feature_names
-        if names is None:
-            names = [f"x{position}" for position in range(self.n_features_in_)]
+        names = feature_names(self)
         if self.preparation is not None:
             names = self.preparation.names(names)
-        words = [str(name) for name in names]
-        return words if self.basis is None else self.basis.names(words)
+        return names if self.basis is None else self.basis.names(names)
 
     def _sum(self, coef: np.ndarray, intercept: float, digits: int, top: int | None) -> str:
         """Return a linear function as text, with its ``top`` largest terms if it has more."""
@@ -196,11 +193,8 @@ class LinearMember(ClassifierMixin, _Member):
     def intercept_(self) -> np.ndarray:
         """Intercept of each class."""
         intercept = np.asarray(self.intercept, dtype=np.float64)
-        if intercept.shape != (len(np.asarray(self.coef)),):
-            raise ValueError(
-                f"intercept must hold one number for each row of coef, got an array of shape "
-                f"{intercept.shape}."
-            )
+        n_rows = len(np.asarray(self.coef))
+        check_one_each(intercept, n_rows, "intercept", "number for each row of coef")
         return intercept if len(intercept) > 1 else np.append(0.0, intercept)
 
     @property

@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._models import classifies, regresses
 from covey._state import FEATURE_NAMES, Index, Labels, Model, Whole, refuse
-from covey._typing import available_if
+from covey._typing import Method, available_if
 from covey._validation import keep_parameters
 
 _FORESTS = (
@@ -222,7 +222,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
     def _restored(self) -> None:
         fits = getattr(self.estimator, "n_features_in_", -1) == len(self.columns)
         fits = fits and self._accepts(self.estimator)
-        refuse("estimator", "is no fitted model of this kind.", fits)
+        refuse("estimator", "is not a fitted model of this kind.", fits)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -241,7 +241,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
         return self.estimator.predict(self._own(X))
 
 
-def _has(method: str) -> Callable:
+def _has(method: str) -> Callable[[Method], Method]:
     return available_if(lambda self: hasattr(self.estimator, method))
 
 

@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 
 from covey import _state as stored
 from covey._blocks import take_rows
+from covey._core.arrays import evenly
 from covey._state import equal, refuse
 from covey.fusers import Mean, Predictions
 from covey.members._flock_model import FlockModel
@@ -61,7 +62,7 @@ class MixedModel(FlockModel):
     ) -> Self:
         """Make a model of models on the columns of a fit, and keep typical values of its rows."""
         rows = fit.rows
-        sample = take_rows(rows.X, _spread(np.flatnonzero(rows.weight), _N_TYPICAL))
+        sample = take_rows(rows.X, evenly(np.flatnonzero(rows.weight), _N_TYPICAL))
         n_columns = rows.n_features
         if hasattr(sample, "tocsc"):
             # Some columns at a time: all of them may not fit into memory.
@@ -71,7 +72,7 @@ class MixedModel(FlockModel):
         else:
             typical = np.median(sample, axis=0)
         fewer = min(_N_EXAMPLES, max(1, _NUMBERS_AT_ONCE // n_columns))
-        examples = take_rows(sample, _spread(np.arange(sample.shape[0]), fewer))
+        examples = take_rows(sample, evenly(np.arange(sample.shape[0]), fewer))
         examples = examples.toarray() if hasattr(examples, "tocsr") else examples
         own = Bunch()  # which takes no argument of the name self
         for name, model in models.items():
@@ -160,10 +161,3 @@ class MixedModel(FlockModel):
 
     member_sizes, feature_sizes = member_importances, mixed_importances
     decisions, describe, as_html = mixed_decisions, mixed_summary, mixed_table
-
-
-def _spread(rows: np.ndarray, most: int) -> np.ndarray:
-    """Return at most ``most`` of the rows, spread from the first to the last."""
-    if len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]

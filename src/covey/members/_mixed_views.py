@@ -13,8 +13,10 @@ from sklearn.pipeline import Pipeline
 
 from covey._blocks import by_blocks
 from covey._decisions import Decision
+from covey._number_words import counted
+from covey._plain_words import shortened
 from covey.inspection._importance import Importance
-from covey.members._flock_summary import HEIGHT, WIDTH, Summary, needed_most, shortened
+from covey.members._flock_summary import HEIGHT, WIDTH, Summary, needed_most
 from covey.members._flock_views import LEAST_WEIGHT, because, decided_records, html_table
 from covey.members._importance import correlations
 from covey.members._linear_model import GatedModel, LinearModel
@@ -237,7 +239,7 @@ def _counted_kinds(model: Any) -> str:
 def _about(member: Any) -> str:
     """Describe a member in words; for a pipeline, its last step."""
     if isinstance(member, GatedModel):
-        counts = member.n_members, "" if member.n_members == 1 else "s"
-        return f"a flock of {counts[0]} linear member{counts[1]}, {member.n_terms:,} terms"
+        members = counted(member.n_members, "linear member")
+        return f"a flock of {members}, {member.n_terms:,} terms"
     last = member[-1] if isinstance(member, Pipeline) else member
     return type(last).__name__

@@ -40,10 +40,6 @@ class Clock:
         """Return whether more than a share of the limit is over."""
         return self.seconds() > share * self._limit
 
-    def was_late(self, share: float) -> bool:
-        """Return whether it is late, or was in the fit that is resumed."""
-        return self.as_before(self.is_late(share))
-
     def as_before(self, is_late: bool) -> bool:
         """Return whether it is late; a resumed fit repeats the answer of the earlier one."""
         if self.journal is None or np.isinf(self._limit):

@@ -33,7 +33,7 @@ from covey._blocks import as_table, take_columns, take_rows
 from covey._core.fusion.views import class_quotas, co_em, co_train, order_of_queries
 from covey._core.limits import SQUARABLE
 from covey._core.random import Purpose, UniformRows
-from covey._folds import check_cv_parameter, check_groups, make_folds
+from covey._folds import Folds, check_cv_parameter, check_groups, make_folds
 from covey._models import classifies, fit_member, requesting_weights, weight_parameters, with_seeds
 from covey._validation import (
     check_choice,
@@ -46,7 +46,8 @@ from covey.fusers import Fuser, Mean, Predictions
 from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind, member_output
 from covey.fusers._predictions import align_classes, concatenated
-from covey.members._ensemble import Ensemble
+from covey.members._ensemble import Ensemble, check_two_classes
+from covey.tables._categories import is_gap
 from covey.tables._columns import chosen_columns, label_of
 
 METHODS = ("co_training", "co_em", "supervised")
@@ -60,122 +61,87 @@ _CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)
 class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     """Members on different views of a sample, fused into one decision.
 
-    A view is a set of columns of one nature: what a camera, a keyboard and a log file record of
-    a user. Each view has members of its own, which see nothing else. Where a row lacks a view
-    (all its columns are NaN), its members do not count: the others decide, and
-    ``explain_fusion`` gives the absent ones 0 (in a row without any view all are alike).
+    A view is a set of columns of one nature, such as the recordings of a camera, a keyboard or a
+    log file. Each view has members of its own, which see nothing else. If a row lacks a view (all
+    its columns are NaN), the members of the other views decide, and ``explain_fusion`` gives the
+    absent ones 0. Rows whose label is ``unlabeled_label`` are labelled by views that are sure of
+    them (co-training [1]_), or softly by all views (co-EM [2]_). This needs views that are each
+    good enough to decide alone, and that err on different rows; a poor view teaches the others its
+    errors, and ``method="supervised"`` is better. Compare them on labelled rows held out.
 
-    Views can teach each other. Rows whose label is ``unlabeled_label`` are labelled by views
-    that are sure of them (co-training [1]_), or softly by all views (co-EM [2]_).
-    Both stand on views that are each good enough to decide alone, and that err on different
-    rows; if a view is poor, it teaches the others its errors, and ``method="supervised"`` is
-    better. Compare them on labelled rows that are held out.
-
-    Take it where columns come from different sources, some of which are absent at times, or where
-    few rows have labels. If all columns are always there and of one nature, `FlockClassifier` sees
+    Take it if columns come from different sources, some of which are absent at times, or if few
+    rows have labels. If all columns are always there and of one nature, `FlockClassifier` sees
     them together and is more accurate.
 
     Parameters
     ----------
     views : dict, list or int, default=2
-        A dict from names to columns: by names, numbers, a slice of either, a boolean mask, or
-        a function of X such as scikit-learn's ``make_column_selector``. A list of such columns
-        makes "view 1", "view 2", ...; a number deals all columns out to so many views, by chance:
-        every view gets some of everything and can decide alone, as teaching each other needs.
-        Columns of no view are not used.
+        A dict from names to columns: names, numbers, a slice of either, a boolean mask, or a
+        function of X such as scikit-learn's ``make_column_selector``. A list of such columns makes
+        "view 1", "view 2", ...; a number divides all columns among this many views at random.
     estimator : classifier, list, dict or None, default=None
-        The members of every view: one, or a list of several; or a dict from views to these.
-        None is a logistic regression of imputed (the mean) and standardised columns (sparse
-        ones are divided by their largest entry): it is fast, and its probabilities are fit to
-        be fused and to teach by.
+        The members of every view: one, or a list of several; or a dict from views to these. None
+        is a logistic regression of imputed (the mean) and standardised columns (sparse ones are
+        divided by their largest entry), whose probabilities suit fusing and teaching.
     fuser : str or Fuser, default="mean"
-        How to fuse: a name or an object of `covey.fusers`. With "k_of_n", k votes are needed
-        however many members are available. For fusers that use X (gates and dynamic
-        selection) a missing value is the mean of its column.
+        A name or an object of `covey.fusers`. With "k_of_n", k votes are needed however many
+        members are available. Fusers that use X get the mean of the column for a missing value.
     unlabeled_label : label or None, default=None
-        What ``y`` holds where a label is not known, such as -1. NaN (or pandas' NA) stands for
-        everything that is missing: None, NaN and NA. None: every entry of ``y`` is a label.
+        The value of ``y`` for an unknown label, such as -1. NaN (or pandas' NA) stands for None,
+        NaN and NA. None: every entry of ``y`` is a label.
     method : {"co_training", "co_em", "supervised"} or None, default="co_training"
-        How unlabelled rows are used; "supervised" or None leaves them out. Without such rows
-        all are the same.
+        The use of unlabelled rows; "supervised" or None leaves them out.
     agree : bool, default=True
-        Whether views teach each other only rows that all of them put in the same class.
-        Where views disagree, one of them may see noise, or something else [3]_. False leaves
-        this filter out, as [1]_ and [2]_ do; what else differs from them is in the notes.
+        Whether views teach each other only rows that all of them put in the same class. Where
+        views disagree, one of them may see noise, or something else [3]_.
     n_per_round : int or float, default=0.1
-        Co-training: how many rows each view labels in a round, at most; a float is a share of
-        all unlabelled rows. They are shared among classes by their frequency in the labelled
-        rows, at least one each.
+        Co-training: how many rows each view labels in a round, at most; a float is a share of all
+        unlabelled rows. Classes share them by their frequency in the labelled rows.
     pool_size : int or None, default=None
         Co-training: how many unlabelled rows are considered in a round. None is all.
     unlabeled_weight : float, default=0.3
-        What a row without a label weighs against a labelled one, once it is learnt from.
+        The weight of a learned row without a label, relative to a labelled one.
     max_iter : int, default=30
         The most rounds.
     tol : float, default=0.001
         Co-EM ends when no probability moves by more in a round.
     view_cost : mapping from views to numbers, list or None, default=None
-        What it costs to have each view of a row: a test, a sensor, a question. Then views are
-        asked from the cheapest on, and no more of them for a row once the fused probability of
-        its class is ``confidence`` or more: dearer columns need not be known for it, and nothing
-        that they hold counts. ``views_asked`` says which views a row needed, `cost_curve` what
-        accuracy costs. None: all views that a row has decide.
+        The cost of having each view of a row: a test, a sensor, a question. Then views are asked
+        from the cheapest on, until the fused probability of a class is ``confidence`` or more, and
+        more expensive columns do not count; see `views_asked` and `cost_curve`. None: all views
+        that a row has decide.
     confidence : float, default=0.95
-        How sure is sure enough, where views cost.
+        The probability that is sure enough, if views have costs.
     cv : int, splitter or iterable, default=5
-        How out-of-fold predictions of labelled rows are made for a fuser that learns. The
-        views teach each other anew in each fold. A fixed rule needs none.
+        The folds for out-of-fold predictions of labelled rows, if the fuser learns. The views
+        teach each other anew in each fold.
     n_jobs : int or None, default=None
         Processes that fit the members.
     random_state : int, RandomState instance or None, default=None
-        Seeds the random partition, the pool, the folds, and members that have no seed.
+        Seeds the random views, the pool, the folds, and members that have no seed.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
+    classes_, fuser_, kind_, n_features_in_, feature_names_in_ : as in `FusionClassifier`
     views_ : dict
         The positions of each view's columns.
-    estimators_ : list of classifiers
-        The fitted members, view by view.
-    named_estimators_ : dict
-        The same by name: the view's, with a number where it has several.
-    member_views_ : list of str
-        The view of each member.
+    estimators_, named_estimators_, member_views_ : list, dict and list
+        The fitted members, view by view; by name; and the view of each.
     support_ : ndarray of shape (n_members, n_features), bool
         The columns that each member uses.
-    fuser_, kind_
-        As of `FusionClassifier`.
     n_iter_ : int
         Rounds in which views were fitted and taught each other; 1 if all rows are labelled.
     transduction_ : ndarray of shape (n_samples,)
-        ``y``, with what the fused members predict of unlabelled rows (the mean rule in place of
-        the oracle).
-    n_features_in_, feature_names_in_ : as in scikit-learn
+        ``y``, with predictions of unlabelled rows (by the mean rule in place of the oracle).
 
     Notes
     -----
-    Members are fitted on the rows that have their view. A fuser that learns does so from
-    out-of-fold predictions, in which they are not available for the others. Where a row has no
-    view at all, all classes are equally probable and all members equally important.
-
-    Even with ``agree=False`` neither method is the papers' own to the letter:
-
-    - *Co-training*: each view has a set of labelled rows of its own and hands those that it is
-      sure of to the others that have the row and no label for it, never to itself; where several
-      hand one over in a round, the surest is believed, and a label once given stays. (In [1]_
-      all views learn from one set.) How many rows of each class follows ``n_per_round`` and the
-      frequencies of the classes; only rows count that seem to be of the class more than of any
-      other, and they weigh ``unlabeled_weight``. The pool, all rows by default, is filled in a
-      random order.
-    - *Co-EM* has an unlabelled row once for each class, weighing as much as the class is
-      probable by the mean of the other views; shares below 0.001 are left out. The views take
-      turns from the second to the last and the first, as in the paper.
-    - Any classifier teaches, and where a view has several members, their mean. A pipeline's
-      steps all get the weights, if they take any. Labelled rows keep their labels.
-
-    ``benchmarks/multiview/run.py`` measures what teaching gains over the views fused, with one
-    label in ten: co-training gains where each view is good, and loses where one is poor;
-    without ``agree`` and at full weight it loses on every set, and so does co-EM.
+    Members are fitted on the rows that have their view. In a row without any view all classes are
+    equally probable and all members equally important. Neither method is exactly that of its
+    paper, even with ``agree=False``: each view has labelled rows of its own and never gets a label
+    back, a label once given stays, and unlabelled rows weigh less. ``benchmarks/multiview/run.py``
+    measures the gain with one label in ten: co-training gains if each view is good, and loses if
+    one is poor; without ``agree`` and at full weight it loses on every set, and so does co-EM.
 
     References
     ----------
@@ -208,7 +174,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
     (2, array([0, 1]))
     """
 
-    views: Mapping[str, Any] | list | int = 2
+    views: Mapping[str, Any] | list[Any] | int = 2
     estimator: Any = None
     fuser: str | Fuser = "mean"
     _: KW_ONLY
@@ -310,14 +276,12 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        if self.method is not None:
-            check_choice(self.method, "method", METHODS)
+        check_choice(self.method, "method", METHODS, or_none=True)
         if isinstance(self.n_per_round, float | np.floating):
             check_number(self.n_per_round, "n_per_round", low=0, high=1, closed="right")
         else:
             check_number(self.n_per_round, "n_per_round", low=1, whole=True)
-        if self.pool_size is not None:
-            check_number(self.pool_size, "pool_size", low=1, whole=True)
+        check_number(self.pool_size, "pool_size", low=1, whole=True, or_none=True)
         check_number(self.unlabeled_weight, "unlabeled_weight", low=0, closed="neither")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         check_number(self.tol, "tol", low=0)
@@ -325,7 +289,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         check_cv_parameter(self.cv)
 
     def _check_table(self, X: Any, reset: bool) -> Any:
-        """Frames as they are, for members that read them; all else as numbers."""
+        """Return frames unchanged, for members that read them, and anything else as numbers."""
         if not hasattr(X, "columns"):
             how = {"accept_sparse": "csr", "dtype": "numeric", "ensure_all_finite": False}
             return validate_data(self, X, reset=reset, **how)
@@ -333,8 +297,10 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _out_of_fold(self, training: Any, folds: list, used: np.ndarray) -> tuple:
-        """Tell which labelled rows are held out, and what members taught without them predict."""
+    def _out_of_fold(
+        self, training: Any, folds: Folds, used: np.ndarray
+    ) -> tuple[np.ndarray, Predictions]:
+        """Return held-out labelled rows, and predictions by members taught without them."""
         unlabelled = used[training.codes[used] < 0]
         blocks = []
         for train, test in folds:
@@ -346,13 +312,13 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         rows, first = np.unique(np.concatenate([test for _, test in folds]), return_index=True)
         return rows, concatenated(blocks).rows(first)
 
-    def _folds(self, training: Any, X: Any, y: Any, rows: Any, groups: Any, seed: int) -> list:
-        """Pairs of labelled rows to learn from and labelled rows held out."""
+    def _folds(self, training: Any, X: Any, y: Any, rows: Any, groups: Any, seed: int) -> Folds:
+        """Return pairs of labelled rows to learn from and labelled rows held out."""
         codes = training.codes
         groups = None if groups is None else check_groups(groups, len(codes))
         if not isinstance(self.cv, int | np.integer):
-            # Where y holds nothing for a row, no splitter would accept y: it gets the positions
-            # of the classes instead, and -1 for such a row.
+            # No splitter would accept a y without values for some rows: it gets the positions of
+            # the classes instead, and -1 for such a row.
             shown = codes if missing_entries(y).any() else y
             return split_labelled(self.cv, X, shown, rows, groups)
         if np.bincount(codes[rows]).max() < 2:
@@ -389,8 +355,8 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return self._with_views(P, self._views_asked(P, X, self.confidence))
 
     def _all_predictions(self, X: Any, kind: str | None = None) -> Predictions:
-        """Return what the members of all views that a row has predict."""
-        fitted: dict[str, list] = {view: [] for view in self.views_}
+        """Return the predictions of the members of all views that a row has."""
+        fitted: dict[str, list[Any]] = {view: [] for view in self.views_}
         for view, member in zip(self.member_views_, self.estimators_, strict=True):
             fitted[view].append(member)
         present = rows_with_views(X, self.views_)
@@ -398,12 +364,12 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return predict_views(fitted, tables, present, self.classes_, kind or self.kind_)
 
     def _member_values(self, X: Any) -> np.ndarray:
-        """NaN where a member's view is absent."""
+        """Return the members' predictions, NaN where a view is absent."""
         P = self._shown(X)
         return np.where(P.known[:, :, None], P.values, np.nan)
 
     def _features(self, X: Any, fuser: Fuser) -> Any:
-        """Return what a fuser sees of the rows: missing values are the means of their columns."""
+        """Return a fuser's input: missing values are the means of their columns."""
         return fill_missing(X, np.asarray(self._column_means)) if fuser.needs_X else None
 
     def _to_fuse(self, X: Any) -> tuple[Predictions, Any]:
@@ -429,12 +395,12 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = all(takes_nan(member) for member in members)
         return tags
 
-    # -- labels that would teach most ----------------------------------------------------------
+    # -- labels that would teach the most --------------------------------------------------------
 
     def query(
         self, X: Any, n: int = 10, *, strategy: str = "conservative", random_state: Any = None
     ) -> np.ndarray:
-        """The rows whose labels would teach the views most: co-testing.
+        """Return the rows whose labels would teach the views the most, by co-testing.
 
         Views that are each good enough to decide alone should agree. Where they do not, at least
         one of them is wrong, and learns from the label [1]_. So ask for the labels of such rows
@@ -449,8 +415,8 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
             How many labels to ask for.
         strategy : {"conservative", "aggressive", "naive"}, default="conservative"
             Which of the rows on which views disagree come first: those on which views are equally
-            sure, those on which even the least sure view is sure (where labels have errors or
-            rows are odd, it asks about these), or any.
+            sure, those on which even the least sure view is sure (among them rows with wrong
+            labels and odd rows), or any.
         random_state : int, RandomState instance or None, default=None
             For "naive".
 
@@ -458,7 +424,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         -------
         rows : ndarray of shape (min(n, n_samples),)
             Positions in X, the most instructive first. If views disagree on fewer rows than ``n``,
-            those follow of which the fused members are least sure.
+            the rows follow of which the fused members are least sure.
 
         References
         ----------
@@ -487,7 +453,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return order_of_queries(by_view, present, strategy, draws)[:n]
 
     def _by_view(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Tell what the members of each view predict on average, (n, V, C), and who has which."""
+        """Return the mean prediction of each view's members, (n, V, C), and which rows have it."""
         P = self._all_predictions(X)
         values = P.values if P.kind == "probability" else P.votes
         owned = np.eye(len(self.views_))[self._owners()]
@@ -496,7 +462,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return total / np.maximum(count, 1)[:, :, None], count > 0
 
     def _owners(self) -> np.ndarray:
-        """The number of each member's view, (K,)."""
+        """Return the number of each member's view, (K,)."""
         names = list(self.views_)
         return np.array([names.index(view) for view in self.member_views_])
 
@@ -518,7 +484,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return self._views_asked(self._all_predictions(X), X, self.confidence)
 
     def cost_curve(self, X: Any, y: ArrayLike, *, confidences: ArrayLike = _CONFIDENCES) -> Bunch:
-        """Return how accurate the flock is, and what it costs, for several levels of confidence.
+        """Return accuracy and cost of the flock for several levels of confidence.
 
         Parameters
         ----------
@@ -526,7 +492,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
             Rows that it was not fitted on.
         y : array-like of shape (n_samples,)
         confidences : array-like of shape (n_levels,), optional
-            From 0 (the cheapest view alone) to 1 (all views, but for rows that are certain).
+            From 0 (the cheapest view alone) to 1 (all views, except for rows that are certain).
 
         Returns
         -------
@@ -551,7 +517,7 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return Bunch(confidence=levels, cost=cost, accuracy=accuracy)
 
     def _views_asked(self, P: Predictions, X: Any, confidence: float) -> np.ndarray:
-        """Which views are asked for each row, (n, V): no more of them once it is sure enough."""
+        """Return which views are asked for each row, (n, V), until it is sure enough."""
         owner = self._owners()
         each = range(len(self.views_))
         has = np.stack([P.known[:, owner == view].any(axis=1) for view in each], axis=1)
@@ -568,13 +534,13 @@ class MultiviewClassifier(Ensemble, ClassifierMixin, BaseEstimator):
         return asked
 
     def _with_views(self, P: Predictions, asked: np.ndarray) -> Predictions:
-        """The predictions of the members whose view is asked for a row."""
+        """Return the predictions of the members whose view is asked for a row."""
         return P.where(asked[:, self._owners()])
 
 
 # -- Views of a table: their columns, the rows that have them, and the members that learn from ---
 
-# scikit-learn's MaxAbsScaler takes a column for zeros if nothing in it is as large as this.
+# scikit-learn's MaxAbsScaler treats a column without larger values than this as zeros.
 _SMALLEST_SPARSE = 10 * float(np.finfo(np.float64).eps)
 
 
@@ -582,7 +548,7 @@ _SMALLEST_SPARSE = 10 * float(np.finfo(np.float64).eps)
 
 
 def find_views(views: Any, X: Any, names: np.ndarray | None, seed: int) -> dict[str, np.ndarray]:
-    """The views that a user asks for, from their names to column positions."""
+    """Return the views that a user asks for, from their names to column positions."""
     if isinstance(views, Integral) and not isinstance(views, bool):
         return _dealt(int(views), X.shape[1], seed)
     if not isinstance(views, Mapping | list | tuple):
@@ -610,7 +576,7 @@ def find_views(views: Any, X: Any, names: np.ndarray | None, seed: int) -> dict[
 
 
 def _dealt(n_views: int, n_features: int, seed: int) -> dict[str, np.ndarray]:
-    """All columns, dealt out to views like cards."""
+    """Divide all columns among views at random."""
     if n_views < 1:
         raise ValueError(f"views must be at least 1, got {n_views}.")
     if n_views > n_features:
@@ -651,18 +617,11 @@ def missing_entries(values: np.ndarray) -> np.ndarray:
     """Return where an array holds nothing: None, NaN or pandas' NA."""
     if values.dtype.kind != "O":
         return values != values
-    return np.array([_is_missing(value) for value in values], dtype=bool)
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True  # pandas' NA compares to NA, which is neither true nor false
+    return np.array([is_gap(value) for value in values], dtype=bool)
 
 
 def rows_with_views(X: Any, views: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Which rows have which view, (n, V): one is absent where all its columns are missing."""
+    """Return which rows have which view, (n, V): not if all its columns are missing."""
     missing = missing_values(X)
     if missing is None:
         return np.ones((X.shape[0], len(views)), dtype=bool)
@@ -670,7 +629,7 @@ def rows_with_views(X: Any, views: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def column_means(X: Any, weight: np.ndarray) -> np.ndarray:
-    """The weighted means of columns that are numbers, for fusers that use X."""
+    """Return the weighted means of columns of numbers, for fusers that use X."""
     if hasattr(X, "tocsr"):
         lost, filled = X.copy(), X.copy()
         lost.data = np.isnan(X.data)
@@ -687,7 +646,7 @@ def column_means(X: Any, weight: np.ndarray) -> np.ndarray:
 
 
 def fill_missing(X: Any, means: np.ndarray) -> Any:
-    """A table of numbers with the means of the columns where it has no value."""
+    """Return a table of numbers with the means of the columns in place of missing values."""
     missing = missing_values(X)
     if missing is None:
         return X
@@ -704,7 +663,7 @@ def fill_missing(X: Any, means: np.ndarray) -> Any:
 def labelled_rows(y: np.ndarray, unlabeled_label: Any) -> np.ndarray:
     """Return which rows have a label, (n,) bool."""
     unlabelled = missing = missing_entries(y)
-    if unlabeled_label is None or not _is_missing(unlabeled_label):
+    if unlabeled_label is None or not is_gap(unlabeled_label):
         if y.dtype.kind == "O" and missing.any():
             raise ValueError(
                 f"y holds no label (None or NaN) in row {int(np.argmax(missing))}; give it "
@@ -715,7 +674,7 @@ def labelled_rows(y: np.ndarray, unlabeled_label: Any) -> np.ndarray:
     other_kind, written = not isinstance(unlabeled_label, str | None), str(unlabeled_label)
     if other_kind and any(isinstance(label, str) and label == written for label in y):
         raise ValueError(
-            f"unlabeled_label={unlabeled_label!r} is no string, but y holds strings, "
+            f"unlabeled_label={unlabeled_label!r} is not a string, but y holds strings, "
             f"{written!r} among them; use unlabeled_label={written!r}."
         )
     labelled = ~np.broadcast_to(unlabelled, y.shape)
@@ -729,7 +688,7 @@ def labelled_rows(y: np.ndarray, unlabeled_label: Any) -> np.ndarray:
 def encode_known(
     y: np.ndarray, labelled: np.ndarray, weight: np.ndarray, owner: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, and the labels as positions in them, -1 where there is none."""
+    """Return the classes, and the labels as positions in them, -1 where there is none."""
     labels = y[labelled]
     if all(isinstance(label, Number | np.generic) for label in labels):
         # Numbers that stood among None or NA are objects.
@@ -738,13 +697,7 @@ def encode_known(
     classes, known = np.unique(labels, return_inverse=True)
     codes = np.full(len(y), -1)
     codes[labelled] = known
-    counted = np.unique(known[weight[labelled] > 0])
-    if len(counted) < 2:
-        weighted = "" if len(classes) < 2 else " whose sample_weight is above 0"
-        raise ValueError(
-            f"{owner} needs labelled samples of at least 2 classes in y"
-            f"{weighted}, got {len(counted)} class: {classes[counted].tolist()}."
-        )
+    check_two_classes(owner, classes, np.bincount(known, weight[labelled]))
     return classes, codes
 
 
@@ -753,8 +706,8 @@ def encode_known(
 
 def members_by_view(
     given: Any, views: Iterable[str], *, sparse: bool, seed: int
-) -> dict[str, list]:
-    """The unfitted members of each view; those without a seed get one."""
+) -> dict[str, list[Any]]:
+    """Return the unfitted members of each view; those without a seed get one."""
     if given is None:
         given = make_pipeline(
             SimpleImputer(keep_empty_features=True),
@@ -770,7 +723,7 @@ def members_by_view(
             f"estimator {problems[0]}; it must have members for each of the views "
             f"{', '.join(map(repr, views))}."
         )
-    found: dict[str, list] = {}
+    found: dict[str, list[Any]] = {}
     numbers = count()
     for view in views:
         members = given[view] if isinstance(given[view], list | tuple) else [given[view]]
@@ -788,10 +741,10 @@ def members_by_view(
 
 
 def check_default_range(X: Any, names: np.ndarray | None, views: Mapping[str, Any]) -> None:
-    """Refuse columns that the default member cannot scale; NaN is passed over.
+    """Refuse columns that the default member cannot scale; NaN is ignored.
 
-    A column is refused that holds too large numbers, or that varies, but holds none that is large
-    enough to be told from a constant.
+    A column is refused if its numbers are too large, or if it varies without any number that is
+    large enough to distinguish it from a constant.
     """
     smallest, largest, reader = 1 / SQUARABLE, SQUARABLE, "the default member, which squares them,"
     if hasattr(X, "tocsr"):
@@ -823,8 +776,8 @@ def check_default_range(X: Any, names: np.ndarray | None, views: Mapping[str, An
             )
 
 
-def member_names(members_by_view: Mapping[str, list]) -> tuple[list[str], list[str]]:
-    """Names of the members, and of their views."""
+def member_names(members_by_view: Mapping[str, list[Any]]) -> tuple[list[str], list[str]]:
+    """Return names of the members, and of their views."""
     names, owners = [], []
     for view, members in members_by_view.items():
         alone = len(members) == 1
@@ -840,9 +793,9 @@ def member_names(members_by_view: Mapping[str, list]) -> tuple[list[str], list[s
 
 
 def check_members(
-    members: Mapping[str, list], method: str, weighted: bool, unlabeled_weight: float
+    members: Mapping[str, list[Any]], method: str, weighted: bool, unlabeled_weight: float
 ) -> None:
-    """Refuse members that cannot be used by the method that unlabelled rows are used by."""
+    """Refuse members that the method for unlabelled rows cannot use."""
     teaches = method != "supervised"
     if teaches and len(members) < 2:
         raise ValueError(
@@ -887,22 +840,22 @@ def takes_nan(member: Any) -> bool:
 class ViewTrainingSet:
     """The rows that views learn from, and the members that have learnt from them.
 
-    ``model`` has the parameters that say how views teach each other; ``method`` is its method,
-    or "supervised" if there is nothing to teach.
+    ``model`` has the parameters that say how views teach each other; ``method`` is its method, or
+    "supervised" if there is nothing to teach.
     """
 
     model: Any
     method: str
-    X: list  # one table a view
+    X: list[Any]  # one table per view
     codes: np.ndarray  # (n,), -1 where there is no label
     present: np.ndarray  # (n, V), bool
     weight: np.ndarray  # (n,)
     classes: np.ndarray
-    members: dict[str, list]  # the unfitted members of each view
+    members: dict[str, list[Any]]  # the unfitted members of each view
     turn: np.ndarray  # in which co-training takes rows into its pool
 
     def __post_init__(self) -> None:
-        self.fitted: list[list] = [[None] * len(members) for members in self.members.values()]
+        self.fitted: list[list[Any]] = [[None] * len(members) for members in self.members.values()]
 
     def check_classes(self, rows: np.ndarray) -> None:
         """Refuse views whose members would see fewer than two classes."""
@@ -914,15 +867,15 @@ class ViewTrainingSet:
                 )
 
     def without_poor_views(self, rows: np.ndarray) -> Self:
-        """The same rows; views that see fewer than two classes in some of them are absent."""
+        """Return these rows without views that see fewer than two classes in some of them."""
         poor = np.array([len(seen) < 2 for seen in self._classes_seen(rows)])
         return replace(self, present=self.present & ~poor) if poor.any() else self
 
     def _classes_seen(self, rows: np.ndarray) -> list[np.ndarray]:
         return [np.unique(self.codes[rows][present]) for present in self.present[rows].T]
 
-    def fit(self, rows: np.ndarray) -> tuple[list[list], int]:
-        """Members of each view, fitted on some rows, and how many rounds it took."""
+    def fit(self, rows: np.ndarray) -> tuple[list[list[Any]], int]:
+        """Fit members of each view on some rows; return them, and the number of rounds."""
         model, codes = self.model, self.codes[rows]
         part = replace(
             self,
@@ -949,10 +902,10 @@ class ViewTrainingSet:
             _, n_iter = co_train(*known, quota, order, model.pool_size, rounds, agree)
         return part.fitted, n_iter
 
-    def _fit_members(self, tasks: list[tuple]) -> None:
-        """Fit the members of views, given (view, rows, codes, weight); those without rows not."""
+    def _fit_members(self, tasks: list[tuple[Any, ...]]) -> None:
+        """Fit the members of views, given (view, rows, codes, weight), if there are rows."""
         views = list(self.members)
-        # Rows that count alike need no weights, and not every member takes them.
+        # Rows with equal weights need none, and not every member accepts weights.
         equal = all((weight == 1).all() for *_, weight in tasks)
         parts = [
             (view, number, member, rows, codes, None if equal else weight)
@@ -972,7 +925,7 @@ class ViewTrainingSet:
     def _fit_view(
         self, view: int, rows: np.ndarray, codes: np.ndarray, weight: np.ndarray
     ) -> np.ndarray:
-        """Fit a view's members; the mean of what they predict of unlabelled rows, (n, C)."""
+        """Fit a view's members; return their mean prediction of unlabelled rows, (n, C)."""
         predicted = np.zeros((len(self.codes), len(self.classes)))
         self._fit_members([(view, rows, codes, weight)])
         unlabelled = np.flatnonzero((self.codes < 0) & self.present[:, view])
@@ -987,7 +940,7 @@ class ViewTrainingSet:
 
 
 def _fit(unfitted: Any, view: str, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
-    """A fitted copy; all steps of a pipeline get the weights, if they take any."""
+    """Return a fitted copy; all steps of a pipeline get the weights, if they accept any."""
     member, routed = clone(unfitted), get_config()["enable_metadata_routing"]
     with explaining(X, view):
         if weight is None or routed or not isinstance(member, Pipeline):
@@ -1001,9 +954,13 @@ def _fit(unfitted: Any, view: str, X: Any, y: np.ndarray, weight: np.ndarray | N
 
 
 def predict_views(
-    fitted: Mapping[str, list], X: list, present: np.ndarray, classes: np.ndarray, kind: str
+    fitted: Mapping[str, list[Any]],
+    X: list[Any],
+    present: np.ndarray,
+    classes: np.ndarray,
+    kind: str,
 ) -> Predictions:
-    """Return what the members of each view predict of the rows that have it, ``present`` (n, V).
+    """Return the predictions of views' members for the rows that have them, ``present`` (n, V).
 
     A member that is None was not fitted, and is not available.
     """
@@ -1054,8 +1011,8 @@ def explaining(table: Any, view: str) -> Iterator[None]:
 
 def split_labelled(
     cv: Any, X: Any, y: np.ndarray, rows: np.ndarray, groups: np.ndarray | None
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The folds of a splitter of all rows of X, of which only labelled rows are kept."""
+) -> Folds:
+    """Return the folds of a splitter of all rows of X, reduced to labelled rows."""
     splits = check_cv(cv, y, classifier=True).split(X, y, groups)
     folds = [(np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in splits]
     folds = [(train, test) for train, test in folds if len(train) and len(test)]
@@ -1068,7 +1025,7 @@ def split_labelled(
 
 
 def checked_costs(costs: Any, views: list[str]) -> np.ndarray:
-    """The cost of each view, (V,), by a mapping from names or one number a view."""
+    """Return the cost of each view, (V,), by a mapping from names or one number per view."""
     if isinstance(costs, Mapping):
         strange = [name for name in costs if name not in views]
         absent = [name for name in views if name not in costs]

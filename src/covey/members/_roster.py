@@ -35,17 +35,14 @@ from sklearn.utils.validation import (
 
 from covey._blocks import as_table
 from covey._devices import returned
-from covey._folds import check_cv_parameter
+from covey._folds import Folds, check_cv_parameter
 from covey._models import classifies, fit_on_rows, fit_with, regresses, weight_parameters
 from covey._state import refuse
 from covey._validation import check_labels, check_one_target, check_sample_weight
 from covey.fusers import Fuser, Predictions
 from covey.fusers._fixed import make_fuser, make_value_fuser
 from covey.fusers._outputs import common_kind, gather, member_output, member_values
-from covey.members._ensemble import check_numbers, range_of_numbers
-
-Folds = list[tuple[np.ndarray, np.ndarray]]
-
+from covey.members._ensemble import check_numbers, check_two_classes, range_of_numbers
 
 # -- names and parameters ------------------------------------------------------------------------
 
@@ -58,10 +55,6 @@ def is_dropped(member: Any) -> bool:
 def kept(pairs: Iterable[tuple[str, Any]]) -> Pairs:
     """Return the members that are not dropped."""
     return [pair for pair in pairs if not is_dropped(pair[1])]
-
-
-def _is_pair(entry: Any) -> bool:
-    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
 
 
 @dataclass(frozen=True)
@@ -92,7 +85,7 @@ class Roster:
         """The members of all layers in one list."""
         return list(itertools.chain(*self.given)) if self.has_layers(all) else self.given
 
-    def _list_again(self, listed: list) -> None:
+    def _list_again(self, listed: list[Any]) -> None:
         """Put other members in the place of those that are listed."""
         if self.has_layers(all):
             entries = iter(listed)
@@ -104,7 +97,7 @@ class Roster:
         listed = self._listed()
         pairs: Pairs = []
         for entry in listed if isinstance(listed, list | tuple) else []:
-            if _is_pair(entry):
+            if isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str):
                 pairs.append(entry)
                 continue
             kind = entry if isinstance(entry, type) else type(entry)
@@ -325,7 +318,7 @@ def cv_name(cv: Any) -> str:
 
 def fit_all(
     owner: Any, pairs: Pairs, X: Any, y: np.ndarray, parameters: dict[str, dict[str, Any]]
-) -> list:
+) -> list[Any]:
     """Return the members, fitted on all rows."""
     jobs = [
         (f"{name}, all rows", fit_with, clone(member), X, y, parameters[name])
@@ -341,7 +334,7 @@ def fit_folds(
     X: Any,
     y: np.ndarray,
     parameters: dict[str, dict[str, Any]],
-) -> list[list]:
+) -> list[list[Any]]:
     """Return the members of each fold, fitted without the rows that it holds out."""
     jobs = []
     for number, (train, _) in enumerate(folds, start=1):
@@ -353,7 +346,7 @@ def fit_folds(
     return [[next(fitted) for _ in pairs] for _ in folds]
 
 
-def _in_parallel(owner: Any, jobs: list[tuple[Any, ...]]) -> list:
+def _in_parallel(owner: Any, jobs: list[tuple[Any, ...]]) -> list[Any]:
     """Return the results of fits, given as a line to print, a function and its arguments."""
     name = f"[{type(owner).__name__}] " if owner.verbose else None
     return Parallel(n_jobs=owner.n_jobs)(delayed(_timed)(name, *job) for job in jobs)
@@ -408,11 +401,8 @@ class Classifiers:
         """Return all classes of y and of models that are already fitted."""
         fitted = [pair for pair in pairs if prefit or isinstance(pair[1], FrozenEstimator)]
         classes = _joint_classes(fitted, y) if fitted else np.unique(y)
-        if len(classes) < 2 and not prefit:
-            raise ValueError(
-                f"{owner} needs samples of at least 2 classes in y, got "
-                f"{len(classes)} class: {classes.tolist()}."
-            )
+        if not prefit:
+            check_two_classes(owner, classes, np.ones(len(classes)))
         return classes
 
     @staticmethod

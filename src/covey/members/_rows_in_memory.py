@@ -28,7 +28,7 @@ from covey._core.search.folds import ROWS_FOR_MEANS, RowSample, sampled_rows
 from covey._core.search.rows import Rung, SearchInMemory, SearchRows, in_blocks, sampled_rung
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
-from covey._folds import check_groups, make_folds
+from covey._folds import Folds, check_groups, make_folds
 from covey._validation import check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
 from covey.fusers._fixed import stage_scores
@@ -384,7 +384,7 @@ class InMemoryRows:
         sample = sampled_rows(n_rows, self.class_counts, seed, 0, self._codes, used)
         return (sample, None) if folds is None else (sample.fitted, folds)
 
-    def _sampled_folds(self, folds: list, n_rows: int, seed: int) -> tuple[RowSample, list]:
+    def _sampled_folds(self, folds: Folds, n_rows: int, seed: int) -> tuple[RowSample, Folds]:
         """Return some rows that folds fit on, rows that they hold out, and the folds of these.
 
         Rows that one fold holds out and another one fits on are sampled once; if there are few
@@ -440,7 +440,7 @@ class InMemoryRows:
         """Return whether folds are drawn: then a rung needs none of its own."""
         return self._groups is None and (cv is None or isinstance(cv, int | np.integer))
 
-    def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def folds(self, cv: Any, seed: int, n_repeats: int) -> Folds:
         """Return the folds on which candidates are compared."""
         return make_folds(
             cv,

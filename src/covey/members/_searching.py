@@ -20,7 +20,7 @@ from covey._validation import check_choice, check_number
 from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._comparison import SHARE_OF_SEARCH, KindComparison
 from covey.members._held_out import HeldOutRows
-from covey.members._importance import importance_on_folds
+from covey.members._importance import held_out_sample
 from covey.members._linear_search import (
     LinearSearch,
     Progress,
@@ -63,11 +63,7 @@ class Searching:
         if not flock._classifies:
             Numbers.check_loss(flock)
         check_choice(flock.effort, "effort", EFFORTS)
-        if flock.alpha is not None:
-            check_number(flock.alpha, "alpha", low=0, closed="neither")
-        for name in ("max_members", "max_terms"):
-            if getattr(flock, name) is not None:
-                check_number(getattr(flock, name), name, whole=True, low=1)
+        check_number(flock.alpha, "alpha", low=0, closed="neither", or_none=True)
         if isinstance(flock.max_features, Integral):
             check_number(flock.max_features, "max_features", whole=True, low=1)
         elif flock.max_features is not None:
@@ -75,20 +71,18 @@ class Searching:
         if flock.averaged not in ("auto", True, False):
             raise ValueError(f"averaged must be 'auto', True or False, got {flock.averaged!r}.")
         for name in ("max_members", "max_terms"):
-            if flock.averaged is True and getattr(flock, name) is not None:
+            most = check_number(getattr(flock, name), name, whole=True, low=1, or_none=True)
+            if flock.averaged is True and most is not None:
                 raise ValueError(
-                    f"{name}={getattr(flock, name)} bounds one flock, and averaged=True makes an "
+                    f"{name}={most} bounds one flock, and averaged=True makes an "
                     "average of several; leave one of the two out."
                 )
         check_cv_parameter(flock.cv)
         self.wanted()
         make_scorer(flock.scoring)
-        if flock.time_limit is not None:
-            check_number(flock.time_limit, "time_limit", low=0, closed="neither")
-        if flock.n_jobs is not None:
-            check_number(flock.n_jobs, "n_jobs", whole=True)
-            if flock.n_jobs == 0:
-                raise ValueError("n_jobs must be a number of threads, -1 for all or None, got 0.")
+        check_number(flock.time_limit, "time_limit", low=0, closed="neither", or_none=True)
+        if check_number(flock.n_jobs, "n_jobs", whole=True, or_none=True) == 0:
+            raise ValueError("n_jobs must be a number of threads, -1 for all or None, got 0.")
 
     def wanted(self) -> dict[str, Any]:
         """Return the members by name: kinds, or models of the user's."""
@@ -246,8 +240,10 @@ class Searching:
     ) -> None:
         """Measure the importance of columns by the models of the folds, if they are known."""
         if all(len(found) == len(held_out.folds) for found in models.values()):
-            found = importance_on_folds(fit, held_out, models, weights)
-            self._flock._importance_of_columns = found
+            found = held_out_sample(fit, held_out, models, weights)
+            # Linear models of the folds are small; others are not kept until somebody reads it.
+            is_small = list(models) == [LINEAR]
+            self._flock._importance_of_columns = found if is_small else found.measured(self._flock)
 
     def _library(self, fit: PreparedFit, held_out: HeldOutRows) -> Library:
         rows, target = fit.rows, fit.target

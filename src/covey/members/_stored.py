@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from covey import _state as stored
+from covey._plain_words import first_line
 from covey._state import StateError, refuse
 from covey.fusers import Fuser, Predictions
 
@@ -79,7 +80,7 @@ def try_row(model: Any, n_features: int | None = None) -> None:
             proba = hasattr(model, "predict_proba")
             predicted = model.predict_proba(row) if proba else model.predict(row)
     except _WHEN_TRIED as error:
-        refuse("model", f"does not predict: {str(error).splitlines()[0]}")
+        refuse("model", f"does not predict: {first_line(error)}")
     numbers = np.asarray(predicted)
     finite = numbers.dtype.kind != "f" or np.isfinite(numbers).all()
     refuse("model", "predicts no finite number.", finite)

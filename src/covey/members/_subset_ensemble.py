@@ -1,4 +1,4 @@
-"""The paper's ensembles: members that choose their coefficients and their features jointly."""
+"""The paper's ensembles: members that choose coefficients and features jointly."""
 
 from __future__ import annotations
 
@@ -23,139 +23,112 @@ _GROWN_WITH = stored.Parts({"scale_features": stored.Flag(), "fit_intercept": st
 class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
     """An ensemble of softmax-linear members, each on a feature subset of its own.
 
-    Members are trained one after another. Each climbs its class boundaries by gradient ascent
-    while flipping features in and out of its subset, and each is drawn to the samples that the
-    earlier ones get wrong: Algorithm 1 of Gupta, Audhkhasi and Narayanan, "Training ensemble
-    of diverse classifiers on feature subsets". ``SubsetEnsembleClassifier.paper()`` is the
-    algorithm as printed.
+    Members are trained one after another by Algorithm 1 of Gupta, Audhkhasi and Narayanan,
+    "Training ensemble of diverse classifiers on feature subsets". Each climbs its class boundaries
+    by gradient ascent while flipping features in and out of its subset, and rows that the earlier
+    members get wrong weigh more. ``SubsetEnsembleClassifier.paper()`` is the algorithm as printed.
 
-    Equal weights keep an ensemble of linear members linear. `FlockClassifier` starts from this
-    algorithm and searches for groups of members whose weights depend on the sample; it is more
-    accurate, and the one to take where the paper itself is not of interest.
-
-    Take it to study or to teach the paper, to grow members for a fuser of your own, or where one
-    linear model must be the result (`collapse`).
+    Take it to study or to teach the paper, to grow members for a fuser of your own, or if one
+    linear model must be the result (`collapse`): with equal weights the ensemble stays linear.
+    Otherwise take `FlockClassifier`, which is more accurate: its weights depend on the row.
 
     Parameters
     ----------
     n_estimators : int, default=6
         K, the number of members.
     flip_probability : float, default=0.01
-        p_lambda: the probability that a feature is flipped into or out of the candidate subset
-        at a step. With 0 every member uses all features.
+        p_lambda: the probability that a step flips a feature into or out of the candidate subset.
     learning_rate : "auto", "constant", "newton" or float, default="auto"
-        eta. "auto" is the step that a Lipschitz bound of the gradient allows, for each
-        member's own sample weights. "constant" is one for all members,
-        ``1.5 C / lambda_max(Z'Z)`` for C classes and features Z: see `paper`. "newton" is a
-        matrix: the inverse of Bohning's bound of the curvature on the member's subset, for up to
-        2000 features. Without flips every one of its steps climbs, and a few of them do what
-        hundreds do where features are correlated. A number is the eta of the sum in eq. (9), for
-        standardized features if ``scale_features``.
+        eta. "auto" is the step that a Lipschitz bound of the gradient allows, for each member's
+        own sample weights. "constant" is one for all members, ``1.5 C / lambda_max(Z'Z)`` for C
+        classes and features Z: see `paper`. "newton" is the inverse of Bohning's bound of the
+        curvature on the member's subset, for up to 2000 features: without flips every step
+        climbs, and a few of them do as much as hundreds of others if features are correlated. A
+        number is the eta of the sum in eq. (9), for standardized features if ``scale_features``.
     tol : float, default=0.0
         thr: the gain in weighted accuracy below which a step counts as no progress. With
         ``-inf`` a member takes ``max_iter`` steps and keeps its last state.
     n_iter_no_change : int or None, default=10
-        A member ends after so many steps in a row whose weighted accuracy is not above the
-        best so far by more than ``tol``; it keeps the best state that it saw. None is the rule
-        as printed: it ends at the first step that gains less than ``tol``, which is not taken.
+        A member ends after this many steps in a row without progress beyond its best state, which
+        it keeps. None is the printed rule: it ends at the first step that gains less than ``tol``.
     max_iter : int, default=300
         The most steps of a member.
     init_scale : float, default=0.1
         Standard deviation of the random start of the coefficients (of standardized features).
     acceptance : {"greedy", "metropolis"}, default="greedy"
-        Which flipped candidates are taken. "greedy", as printed: those whose weighted accuracy
-        is strictly higher than that of the candidate with the old subset. "metropolis", as in
-        simulated annealing: with ``E = 1 - A / mean(w)``, the weighted error as a share
-        of the weights, a candidate that is worse by ``dE`` is taken with probability
+        Which flipped candidates are taken. "greedy", as printed: those with a strictly higher
+        weighted accuracy than the old subset. "metropolis", as in simulated annealing: with
+        ``E = 1 - A / mean(w)``, one that is worse by ``dE`` is taken with probability
         ``exp(-dE / T_t)`` at step t = 0, 1, ..., where ``T_t = temperature * 0.98**t``.
     temperature : float or None, default=None
         The initial temperature of "metropolis"; None is 0.01: one point of accuracy.
     subset_penalty : float, default=0.0
-        What a feature must earn to stay in a subset, as a share of the weighted accuracy: with
-        0.003, three points of accuracy for ten features. The paper has none; with some,
-        features that help by chance only are dropped, which is what `SubsetSelector` is after.
+        The gain in weighted accuracy that a feature needs to stay in a subset, as a share: 0.003
+        is three points for ten features. The paper has none.
     loss : {"log", "exponential", "focal"}, default="log"
-        What a member climbs; q is the probability of a row's true class. "log": the likelihood,
-        eq. (9). "exponential": ``-sqrt((1 - q) / q)``, for two classes AdaBoost's loss of half
-        the log-odds. "focal": ``(1 - q)**focal_gamma * log(q)``, which leaves rows that are
-        right already alone. A gate refines members by their likelihood, so it needs "log".
+        The loss of a member; q is the probability of a row's true class. "log": the likelihood,
+        eq. (9). "exponential": ``-sqrt((1 - q) / q)``, AdaBoost's loss for two classes. "focal":
+        ``(1 - q)**focal_gamma * log(q)``, with little weight on right rows. A gate needs "log".
     focal_gamma : float, default=2.0
         How little "focal" weighs rows that are right; 0 is "log".
     reweighting : {"mean_probability", "divergence", "adaboost"} or None
-        What draws a member to samples that the earlier ones get wrong; p is their mean
-        probability of the true class. "mean_probability": ``1 - p``, eq. (8). "divergence":
-        ``-log(p)``, the Kullback-Leibler divergence of the truth from their mean.
-        "adaboost": a member makes the rows that it gets wrong ``(C - 1) (1 - e) / e`` times as
-        heavy, e being its weighted error. None: all rows keep their weights. By default as in
-        the paper.
+        How rows that earlier members get wrong gain weight; p is their mean probability of the
+        true class. "mean_probability", the default: ``1 - p``, eq. (8). "divergence": ``-log(p)``,
+        the Kullback-Leibler divergence. "adaboost": a member makes the rows that it gets wrong
+        ``(C - 1) (1 - e) / e`` times as heavy, e being its weighted error. None: no change.
     feature_groups, always_keep, categorical_features, gaps
-        As for `FlockClassifier`, and so are gaps and categories.
+        As in `FlockClassifier`.
     fit_intercept : bool, default=True
-        Whether each class has an intercept. It is never masked. Without one, features are
-        scaled but not centered.
+        Whether each class has an intercept, never masked. Without it, features are not centered.
     scale_features : bool, default=True
-        Whether to standardize the features inside. Coefficients are in the units of X
-        all the same. Sparse X is centered implicitly and never densified.
+        Whether to standardize the features inside. Coefficients are in the units of X in any
+        case. Sparse X is centered implicitly and never densified.
     fuser : str or Fuser, default="product"
-        How members are fused. "product": eq. (10) with equal importances. "gate" or a `Gate`:
-        a learned function of the sample, refined together with the members. Or any other name
-        or object of `covey.fusers`, or "oracle", which can score but not predict. Any other
-        fuser that learns does so from rows that are held out from the members
-        (``validation_fraction``).
+        "product": eq. (10) with equal importances. "gate" or a `Gate`: a learned function of the
+        sample, refined together with the members. Or any other name or object of `covey.fusers`,
+        which learns from rows held out (``validation_fraction``); "oracle" can only score.
     select_size : {"train", "validation"} or None, default=None
-        Keep as many members as fuse best on the training rows, or on a part of them that is
-        held out. None keeps all.
+        Keep as many members as fuse best on the training rows, or on rows held out. None: all.
     of_equals : {"fewest", "most"}, default="fewest"
-        Which size is kept of several that fuse equally well. The paper does not say; on few rows
-        the oracle gains what it prints only with "most".
+        The size to keep among several that fuse equally well, which the paper does not say; on few
+        rows the oracle gains what it prints only with "most".
     validation_fraction : float, default=0.1
-        The share of each class that is held out when something is chosen or learnt from
-        held-out rows.
+        The share of each class that is held out if something is chosen or learnt on such rows.
     warm_start : bool, default=False
-        Whether ``fit`` continues with the members of the fit before, up to ``n_estimators`` in
-        all. The result is that of one fit, given the same data.
+        Whether ``fit`` continues with the members of the last fit, up to ``n_estimators`` in all,
+        with the same result as one fit of the same data.
     n_jobs : int or None, default=None
-        Threads that predict blocks of rows. It never changes a result. (Growing is sequential;
-        the linear algebra library uses its own threads for it.)
+        Threads that predict blocks of rows. It never changes a result.
     random_state : int, RandomState instance or None, default=None
-        The start and the flips. The same int gives the same result, to the bit.
+        Seeds the start and the flips. The same int gives the same result, to the bit.
     class_weight, checkpoint, device, verbose
-        As for `FlockClassifier`. ``learning_rate="newton"`` is for the CPU; with ``verbose=1`` a
-        line is printed for each member.
+        As in `FlockClassifier`. ``learning_rate="newton"`` is for the CPU.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_, preparation_, basis_, estimators_, fuser_
-        As of `FlockClassifier`, and so are ``member_intercept_``, ``importance_``,
+        As in `FlockClassifier`, and so are ``member_intercept_``, ``importance_``,
         ``feature_importances_``, ``coefficient_sizes_`` and, by `calibrate`, ``calibration_``.
-    model_ : GrownModel
-        The members as data; most attributes are parts of it.
-    n_estimators_ : int
-        How many members were kept.
+    model_, n_estimators_ : GrownModel and int
+        The members as data, of which most attributes are parts, and how many were kept.
     member_coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
         Coefficients in the units of X; zero outside a member's subset.
     coef_, intercept_ : ndarrays of shape (n_classes, n_features) and (n_classes,)
-        Only with ``fuser="product"``, where the flock is one linear model; one row for two
-        classes, as in scikit-learn.
+        Only with ``fuser="product"``, if the flock is one linear model; one row for two classes.
     support_ : ndarray of shape (n_estimators_, n_features), bool
-        Lambda: the subset of each member. A constant column is in none (unless
-        ``fit_intercept=False``, where it serves as the intercept).
+        Lambda, the subset of each member. A constant column is in none if there are intercepts.
     mean_, scale_ : ndarrays of shape (n_features,)
-        What the features were standardized by; zeros and ones without ``scale_features``.
-    n_iter_ : ndarray of shape (n_estimators_,)
-        Steps of each member, the one that ended it included.
-    history_ : list of dict
-        For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` and
+        The standardization of features; zeros and ones without ``scale_features``.
+    n_iter_, history_ : ndarray of shape (n_estimators_,) and list of dict
+        The steps of each member, and its ``weighted_accuracy``, ``objective``, ``subset_size`` and
         ``accepted_flip`` at its start (entry 0) and after each step; before a gate refined it.
 
     Notes
     -----
-    The order of the rows, rows that are given twice in place of a weight of 2, new names of the
-    labels and other units of the columns change nothing (but for rounding). The order of the
-    columns and of the classes does, and so does one more column, a constant one too, for each has
-    a random start of its own: on three tables a probability changes by .005 to .007 on average,
-    as by another ``random_state``, and by up to .11 (``python benchmarks/laws.py``). A gate whose
-    penalty is chosen by folds, or a fuser with ``validation_fraction``, knows rows by their order.
+    The order of the rows, rows given twice in place of a weight of 2, new labels and other units
+    change only the rounding. The order of columns and classes does more, and so does one more
+    column: each has a random start. On three tables a probability changes by .005 to .007 on
+    average, as by another ``random_state``, and by up to .11 (``python benchmarks/laws.py``).
 
     Examples
     --------
@@ -215,7 +188,7 @@ class SubsetEnsembleClassifier(Flock, ClassifierMixin, BaseEstimator):
 
     @classmethod
     def paper(cls, **overrides: Any) -> Self:
-        """Algorithm 1 as printed, with the constants that the paper leaves open.
+        """Return Algorithm 1 as printed, with values for the constants that the paper leaves open.
 
         The paper states p_lambda = 0.01 and calls eta and thr "empirically set". Set here:
 
@@ -279,30 +252,29 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     numbers where the paper has the likelihood and the accuracy of classes. Members are trained
     one after another. Each descends the weighted loss by gradient steps while flipping
     features in and out of its subset; a flip is taken if it leads to a lower loss than the
-    step without it. Each is drawn to the rows that the earlier ones get wrong: in the place of
-    eq. (8) stands
+    step without it. Rows that the earlier members get wrong weigh more; eq. (8) is replaced by
 
     .. math:: w_m = 1 - \frac{1}{k} \sum_{k'=1}^{k}
               \exp\Big(-\frac{\ell_{k'}(m)}{\bar\ell_{k'}}\Big)
 
     with :math:`\ell_{k'}(m)` the loss of the earlier member k' at row m and
     :math:`\bar\ell_{k'}` its mean over the rows, so that the unit of y does not matter (for
-    "huber" and "quantile" its median, divided by log 2: members shall not be drawn to outliers
-    alone). Given its subset, a member is linear and its loss convex: L-BFGS takes it to the
-    minimum. These choices are ours, as is everything below; the paper is about classes only.
+    "huber" and "quantile" its median, divided by log 2, so that outliers alone do not decide).
+    Given its subset, a member is linear and its loss convex: L-BFGS takes it to the minimum. These
+    choices are ours, as is everything below; the paper is only about classes.
 
-    The mean of linear members is linear again. `FlockRegressor` starts from this algorithm and
-    searches for groups of members whose weights depend on the row; it is more accurate, and the
-    one to take where the algorithm itself is not of interest.
+    The mean of linear members is linear again. `FlockRegressor` searches for groups of members
+    whose weights depend on the row; it is more accurate, and the one to take unless the algorithm
+    itself is of interest.
 
     Take it for members on subsets under one loss, or to compare with the classifier's algorithm.
 
     Parameters
     ----------
     n_estimators, flip_probability, init_scale
-        As for `SubsetEnsembleClassifier`.
+        As in `SubsetEnsembleClassifier`.
     loss, epsilon, quantile
-        As for `FlockRegressor`.
+        As in `FlockRegressor`.
     alpha : float, default=0.0
         The L2 penalty of a member, against the mean loss of a row, for standardized features and
         y. (For n rows and one member this is ``Ridge(n * alpha)`` of standardized columns.)
@@ -313,8 +285,8 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
         The fall of the weighted loss (of standardized y) below which a step counts as no
         progress.
     n_iter_no_change : int, default=10
-        The steps of a member end after so many in a row without progress; it keeps the subset
-        of the best state that it saw, and goes on from there.
+        The steps of a member end after this many in a row without progress; it keeps the subset
+        of its best state, and continues from there.
     max_iter : int, default=300
         The most steps of a member, and again the most iterations that take it to the minimum;
         if these do not suffice there is a warning.
@@ -326,40 +298,39 @@ class SubsetEnsembleRegressor(Flock, RegressorMixin, BaseEstimator):
     temperature : float or None, default=None
         The initial temperature of "metropolis"; None is 0.01.
     subset_penalty : float, default=0.0
-        What a feature must earn to stay in a subset, in weighted loss of standardized y.
+        The fall of the weighted loss (of standardized y) that a feature needs to stay in a subset.
     feature_groups, always_keep, categorical_features, gaps, select_size, of_equals
-        As for `SubsetEnsembleClassifier`.
+        As in `SubsetEnsembleClassifier`.
     validation_fraction, warm_start, n_jobs
-        As for `SubsetEnsembleClassifier`.
+        As in `SubsetEnsembleClassifier`.
     fuser : str or Fuser, default="mean"
         How members are fused: "mean", "median", "trimmed_mean", or any fuser of numbers. "gate"
         or a `Gate` is refined together with the members, under its own penalty. Others that
         learn, such as "linear_stacking" or ``Mean(weights="inverse_error")``, do so from rows
         that are held out from the members (``validation_fraction``).
     random_state, checkpoint, device, verbose
-        As for `SubsetEnsembleClassifier`.
+        As in `SubsetEnsembleClassifier`.
 
     Attributes
     ----------
     n_features_in_, feature_names_in_, n_estimators_, support_, mean_, scale_
-        As of `SubsetEnsembleClassifier`.
+        As in `SubsetEnsembleClassifier`.
     member_coef_ : ndarray of shape (n_estimators_, 1, n_features)
         Coefficients in the units of X and y; zero outside a member's subset.
     coef_, intercept_ : ndarray of shape (n_features,) and float
         Only with ``fuser="mean"``, where the flock is one linear model.
     y_center_, y_scale_, y_range_
-        What y was standardized by, and what is predicted at least and at most; see
-        `FlockRegressor`.
+        The standardization of y, and the range of predictions; see `FlockRegressor`.
     n_iter_, basis_, fuser_
-        As of `SubsetEnsembleClassifier`.
+        As in `SubsetEnsembleClassifier`.
     member_intercept_, history_, importance_, feature_importances_, estimators_
-        As of `FlockRegressor`; the history ends before the optimizer refined the member.
+        As in `FlockRegressor`; the history ends before the optimizer refined the member.
 
     Notes
     -----
     The order of the rows and of the columns, rows that are given twice in place of a weight of 2,
-    other units and columns that are constant change predictions by less than .001 standard
-    deviations of y, where they end before the optimum (``python benchmarks/laws.py``).
+    other units and constant columns change predictions by less than .001 standard deviations of
+    y, because fits end before the optimum (``python benchmarks/laws.py``).
 
     Examples
     --------

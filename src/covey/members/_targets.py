@@ -21,23 +21,17 @@ from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Mean, Predictions, Product
 from covey.fusers._predictions import encode_labels
 from covey.members._calibrated import IntervalCalibration, SetCalibration
-from covey.members._ensemble import check_numbers, held_within, range_of_numbers
+from covey.members._ensemble import (
+    check_numbers,
+    check_two_classes,
+    held_within,
+    range_of_numbers,
+)
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_fit import PreparedFit
 from covey.members._rows_in_memory import InMemoryRows
 
 # -- classes ---------------------------------------------------------------------------------
-
-
-def check_two_classes(name: str, classes: np.ndarray, largest_weights: np.ndarray) -> None:
-    """Refuse data in which fewer than two classes have a weight above 0."""
-    weighted = np.flatnonzero(largest_weights > 0)
-    if len(weighted) < 2:
-        counted = "" if len(classes) < 2 else " whose sample_weight and class_weight are above 0"
-        raise ValueError(
-            f"{name} needs samples of at least 2 classes in y{counted}, "
-            f"got {len(weighted)} class: {classes[weighted].tolist()}."
-        )
 
 
 def class_factors(class_weight: Any, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -100,8 +94,7 @@ class Classes:
         """Refuse losses that members cannot climb."""
         check_choice(flock.loss, "loss", LOSSES)
         check_number(flock.focal_gamma, "focal_gamma", low=0)
-        if flock.reweighting is not None:
-            check_choice(flock.reweighting, "reweighting", REWEIGHTINGS)
+        check_choice(flock.reweighting, "reweighting", REWEIGHTINGS, or_none=True)
 
     def growth(self, flock: Any) -> dict[str, Any]:
         """Return the settings of Algorithm 1 for classes."""

@@ -23,11 +23,13 @@ from sklearn.utils.validation import check_is_fitted
 
 import covey
 from covey._files import write_file
+from covey._names import extra
+from covey._plain_words import first_line
 from covey._validation import check_choice
 from covey.tables._encoders import Dates, Text
 from covey.tables._known_columns import encoders_of
 
-try:
+with extra("ONNX graphs need", "onnx"):
     import skl2onnx
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
@@ -41,10 +43,6 @@ try:
     from covey.onnx._converters import CONVERTERS, register
     from covey.onnx._fusers import check_encodings, check_fuser
     from covey.onnx._graph import labels_of, thawed
-except ModuleNotFoundError as error:
-    raise ImportError(
-        f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'
-    ) from None
 
 __all__ = ["register", "to_onnx"]
 
@@ -130,9 +128,8 @@ def to_onnx(
                 estimator, initial_types=inputs, target_opset=_OPSET, **options
             )
     except Exception as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         whose = _unconvertible(estimator, inputs) or f"this {type(estimator).__name__}"
-        raise ValueError(f"skl2onnx cannot convert {whose}: {reason[:200]}") from error
+        raise ValueError(f"skl2onnx cannot convert {whose}: {first_line(error)[:200]}") from error
     if columns is not None:
         graph = in_front(graph, estimator, columns, dtype)
     names = getattr(estimator, "feature_names_in_", None)
@@ -145,7 +142,7 @@ def to_onnx(
     return graph
 
 
-def _unconvertible(estimator: Any, inputs: list) -> str | None:
+def _unconvertible(estimator: Any, inputs: list[Any]) -> str | None:
     """Return in words the member that skl2onnx cannot convert; None if it is not known."""
     for name, member in getattr(estimator, "named_estimators_", {}).items():
         if isinstance(member, str) or type(member).__module__.startswith("covey."):

@@ -24,6 +24,7 @@ import sklearn
 
 import covey
 from covey._files import write_file
+from covey._plain_words import first_line
 from covey._validation import check_number
 from covey.persistence._archive import Contents, archive_of, opened, write_archive
 from covey.persistence._nodes import Node, Source
@@ -34,12 +35,7 @@ from covey.persistence._refusals import (
     OutOfRangeError,
     damaged,
 )
-from covey.persistence._registry import (
-    read_model,
-    reader_by_hand,
-    write_model,
-    writer_by_hand,
-)
+from covey.persistence._registry import by_hand, read_model, write_model
 from covey.persistence._trusted import SKOPS_ENTRY, dumps_trusted, loads_trusted, trusted_types
 from covey.persistence._writer import Writer
 
@@ -129,7 +125,7 @@ def save(
 
 
 def _dumps(estimator: Any, rows: Any) -> memoryview:
-    out = Writer(write_model, writer_by_hand, rows)
+    out = Writer(write_model, by_hand, rows)
     document = {
         "format": FORMAT,
         "covey": covey.__version__,
@@ -183,8 +179,7 @@ def load(
     """
     if isinstance(trusted, str) or not all(isinstance(one, str | type) for one in trusted or ()):
         raise TypeError(f"trusted must be a list of types or of their names, got {trusted!r}.")
-    if max_size is not None:
-        check_number(max_size, "max_size", low=0, whole=True)
+    check_number(max_size, "max_size", low=0, whole=True, or_none=True)
     path = Path(path)
     try:
         with opened(path) as file:
@@ -206,7 +201,7 @@ def _read(
         contents = Contents(archive, max_size)
         document = contents.document()
         try:
-            with Node(document, Source(contents, read_model, reader_by_hand), "it") as node:
+            with Node(document, Source(contents, read_model, by_hand), "it") as node:
                 _check_format(node)
                 for library in ("scikit-learn", "numpy"):
                     node.text(library)
@@ -216,8 +211,7 @@ def _read(
             raise
         except Exception as error:
             # Errors that none of the checks has foreseen.
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            damaged("its model", f"cannot be made: {reason}")
+            damaged("its model", f"cannot be made: {first_line(error)}")
         return model
 
 

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from covey._core.limits import FAR
+from covey._plain_words import first_line
 from covey._state import Sizes
 from covey.members._stored import OfTable, try_row
 from covey.persistence._formats import estimator_format
@@ -62,7 +63,7 @@ def _read_neighbors(model: Any, node: Node) -> None:
     try:
         model.fit(points, y)
     except (ValueError, TypeError) as error:
-        damaged(node.where, f"cannot be searched: {str(error).splitlines()[0]}")
+        damaged(node.where, f"cannot be searched: {first_line(error)}")
     if hasattr(named, "feature_names_in_"):
         model.feature_names_in_ = named.feature_names_in_
     try_row(model)

@@ -14,6 +14,8 @@ from covey.tables._table_reader import TableReader
 # The kinds of encodings: zeros and ones, log-odds, or means of a standardized target.
 _LARGEST_ENCODING = 1e10
 
+_Arrays = dict[int, np.ndarray]
+
 
 def write(preparation: Preparation, out: Writer) -> dict[str, Any]:
     """Return a preparation as an object of the document."""
@@ -57,7 +59,9 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[Preparation, d
     return made, {"F": n_features, "D": made.n_columns}
 
 
-def _read_table(node: Node, of: int, n_known: int, tables: dict, levels: dict, width: int) -> None:
+def _read_table(
+    node: Node, of: int, n_known: int, tables: _Arrays, levels: _Arrays, width: int
+) -> None:
     if not node.none("levels"):
         levels[of] = node.array("levels", (None,), "whole", low=0, high=n_known)
         width = len(levels[of])

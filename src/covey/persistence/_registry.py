@@ -54,7 +54,7 @@ HOMES = {
 }
 # The classes that predict by training rows.
 _OF_ROWS = {"DynamicSelection", "KNeighborsClassifier", "KNeighborsRegressor", "SVC", "SVR"}
-# Classes within models whose functions are written by hand.
+# Classes within models that a module writes and reads by functions of its own.
 _BY_HAND = {
     "Preparation": "_preparations",
     "SeenColumns": "_seen",
@@ -70,19 +70,10 @@ def format_of(name: str) -> Format:
     return importlib.import_module(f"covey.persistence.{home}").FORMATS[name]
 
 
-def _by_hand(cls: type, what: str) -> Any:
+def by_hand(cls: type) -> Any:
+    """Return the module that writes and reads a class whose fields are not declared; else None."""
     home = _BY_HAND.get(cls.__name__)
-    return home and getattr(importlib.import_module(f"covey.persistence.{home}"), what)
-
-
-def writer_by_hand(cls: type) -> Any:
-    """Return the function that writes objects of a class whose fields are not declared."""
-    return _by_hand(cls, "write")
-
-
-def reader_by_hand(cls: type) -> Any:
-    """Return the function that reads objects of a class whose fields are not declared."""
-    return _by_hand(cls, "read")
+    return home and importlib.import_module(f"covey.persistence.{home}")
 
 
 def write_model(model: Any, out: Writer) -> dict[str, Any]:
@@ -111,7 +102,7 @@ def read_model(node: Node) -> Any:
             node.refuse(error)
         if node.has("evaluation"):
             known = node.plain("evaluation")
-            node.check(isinstance(known, str), "evaluation", "is no text.")
+            node.check(isinstance(known, str), "evaluation", "is not text.")
             try:
                 model.evaluation_ = Evaluation.from_json(known)
             except (ValueError, RecursionError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from covey._names import extra
+from covey._plain_words import first_line
 from covey.persistence._refusals import ModelFileError
 
 # The entry that identifies such a file.
@@ -12,13 +14,8 @@ SKOPS_ENTRY = "schema.json"
 
 
 def _skops() -> Any:
-    try:
+    with extra("Models of other classes than covey's need", "io"):
         import skops.io
-    except ImportError:
-        raise ImportError(
-            "Models of other classes than covey's need skops; install it with: pip install "
-            '"covey[io]".'
-        ) from None
     return skops.io
 
 
@@ -33,7 +30,7 @@ def dumps_trusted(estimator: Any) -> bytes:
     except Exception as error:
         raise ModelFileError(
             f"This {type(estimator).__name__} cannot be saved, since something in it has no name "
-            f"or no state that could be read again: {_one_line(error)}"
+            f"or no state that could be read again: {first_line(error)}"
         ) from error
     return data
 
@@ -61,7 +58,7 @@ def loads_trusted(data: bytes, trusted: Sequence[str | type] | None) -> Any:
     except ModelFileError:
         raise
     except Exception as error:
-        raise ModelFileError(f"it is damaged: {_one_line(error)}") from error
+        raise ModelFileError(f"it is damaged: {first_line(error)}") from error
 
 
 def trusted_types(estimator: Any) -> list[str]:
@@ -92,7 +89,3 @@ def trusted_types(estimator: Any) -> list[str]:
     skops_io = _skops()
     found = skops_io.get_untrusted_types(data=skops_io.dumps(estimator))
     return sorted(name for name in found if name.startswith(("covey.", "sklearn.")))
-
-
-def _one_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -54,8 +54,8 @@ class Writer:
 
     def record(self, value: Any) -> dict[str, Any]:
         """Return an object with declared fields, or of a class that is written by hand."""
-        write = self._by_hand(type(value))
-        return self.fields(value, type(value)) if write is None else write(value, self)
+        home = self._by_hand(type(value))
+        return self.fields(value, type(value)) if home is None else home.write(value, self)
 
     def plain(self, value: Any) -> Any:
         """Return a plain value in JSON's form."""

@@ -113,7 +113,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     return [position * step for position in range(first, last + 1)]
 
 
-def room_for(names: Iterable, most: float, size: float = 11.0) -> float:
+def room_for(names: Iterable[Any], most: float, size: float = 11.0) -> float:
     """Return the width that names take, of this many pixels at most."""
     return min(max((width_of(str(name), size) for name in names), default=0.0), most)
 
@@ -137,7 +137,7 @@ class Plane:
     def up(self, value: float) -> float:
         return self.bottom - self.height * (value - self.y[0]) / (self.y[1] - self.y[0])
 
-    def rows(self, show: Callable) -> list[Markup]:
+    def rows(self, show: Callable[[float], str]) -> list[Markup]:
         """Draw lines across, with their values to the left."""
         parts = []
         for tick in ticks(*self.y, 5):
@@ -145,7 +145,9 @@ class Plane:
             parts.append(text(self.left - 8, self.up(tick) + 4, show(tick), "axis", "end"))
         return parts
 
-    def columns(self, values: Iterable[float], show: Callable, below: float) -> list[Markup]:
+    def columns(
+        self, values: Iterable[float], show: Callable[[float], str], below: float
+    ) -> list[Markup]:
         """Write values along the bottom."""
         return [text(self.across(v), below, show(v), "axis", "middle") for v in values]
 
@@ -181,7 +183,7 @@ def dot_plot(
     dots: list[Dot],
     *,
     least: float = 0.0,
-    show: Callable = percent,
+    show: Callable[[float], str] = percent,
     **words: str,
 ) -> Markup:
     """Draw values with intervals, one below the other; the axis is within ``least`` and 1."""
@@ -252,7 +254,7 @@ def value_curve(
     *,
     name: str,
     ends: tuple[float, float],
-    show: Callable,
+    show: Callable[[float], str],
     **words: str,
 ) -> Markup:
     """Draw a line over the values of a column, the data beside it, and where rows are.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from covey import _number_words as numbers
 from covey._files import write_file
-from covey._plain_words import one_line
+from covey._plain_words import one_line, shortened
 from covey._templates import Markup, environment, escaped
 from covey.evaluation import Evaluation, evaluate
 from covey.evaluation import _sentences as sentences
@@ -32,7 +32,7 @@ _FILTERS = (
     numbers.rough,
     one_line,
     words.name,
-    words.shortened,
+    shortened,
 )
 
 
@@ -158,7 +158,7 @@ def _page(one: Evaluation, title: str | None, command: str | None) -> str:
     templates = environment("covey.reporting")
     templates.filters.update({function.__name__: function for function in _FILTERS})
 
-    def rendered(sections: tuple[Section, ...], heading: str) -> list[dict]:
+    def rendered(sections: tuple[Section, ...], heading: str) -> list[dict[str, Any]]:
         found = []
         for section in sections:
             context = section.context(one)

@@ -44,7 +44,7 @@ class Section(NamedTuple):
 
     key: str  # its address on the page, and its template
     title: str
-    context: Callable[[Evaluation], dict | None]
+    context: Callable[[Evaluation], dict[str, Any] | None]
 
 
 # -- for anybody -------------------------------------------------------------------------------
@@ -52,12 +52,12 @@ class Section(NamedTuple):
 _KEYS = ("how-sure", "looks-at", "when-wrong", "what-changes", "may-i-trust")
 
 
-def questions(one: Evaluation) -> dict:
+def questions(one: Evaluation) -> dict[str, Any]:
     """Return the answers that stand below the first one."""
     return {"answers": list(zip(_KEYS, sentences.answers(one)[1:], strict=True))}
 
 
-def looks(one: Evaluation) -> dict | None:
+def looks(one: Evaluation) -> dict[str, Any] | None:
     """Return the columns that matter most, with their curves."""
     used = one.used
     if not used:
@@ -127,7 +127,7 @@ def _effect(
     return draw.bars(f"effect-{place}", items, zero=found.typical, width=292, show=moved, **words)
 
 
-def errors(one: Evaluation) -> dict | None:
+def errors(one: Evaluation) -> dict[str, Any] | None:
     """Return errors of each class, and the effect of another threshold."""
     classes = [each for each in one.by_class if each.rows]
     if not classes:
@@ -153,7 +153,7 @@ def errors(one: Evaluation) -> dict | None:
     }
 
 
-def off(one: Evaluation) -> dict | None:
+def off(one: Evaluation) -> dict[str, Any] | None:
     """Return the errors of numbers: predicted and true, by range, and where they are larger."""
     if not one.dots or one.sureness is None:
         return None
@@ -220,7 +220,7 @@ def _parts(one: Evaluation) -> Markup | None:
     )
 
 
-def threshold(one: Evaluation) -> dict | None:
+def threshold(one: Evaluation) -> dict[str, Any] | None:
     """Return the chance from which a class is called, and its costs; counts are of all rows."""
     if not one.thresholds:
         return None
@@ -277,7 +277,7 @@ def _threshold_curve(one: Threshold, place: int, kind: str) -> Markup:
     )
 
 
-def wrong(one: Evaluation) -> dict | None:
+def wrong(one: Evaluation) -> dict[str, Any] | None:
     """Return rows that are wrong, with the reasons for and against the prediction."""
     if not one.wrong:
         return None
@@ -306,13 +306,13 @@ def _push(one: Evaluation) -> Callable[[float], str]:
 # -- for experts -------------------------------------------------------------------------------
 
 
-def asked(one: Evaluation) -> dict:
+def asked(one: Evaluation) -> dict[str, Any]:
     """Return the purpose and the kind of the model."""
     classes = [f"'{each.label}' ({count(each.rows)})" for each in one.by_class]
     return {"classes": named(classes, _MOST_CLASSES)}
 
 
-def health(one: Evaluation) -> dict | None:
+def health(one: Evaluation) -> dict[str, Any] | None:
     """Return facts about the columns; those that need attention come first."""
     if not one.columns:
         return None
@@ -345,7 +345,7 @@ def health(one: Evaluation) -> dict | None:
     }
 
 
-def scores(one: Evaluation) -> dict | None:
+def scores(one: Evaluation) -> dict[str, Any] | None:
     """Compare the model with others: a drawing of the main measure, a table of all."""
     if not one.scores:
         return None
@@ -384,7 +384,7 @@ def scores(one: Evaluation) -> dict | None:
     return {"drawing": drawing, "heads": heads, "rows": rows}
 
 
-def members(one: Evaluation) -> dict | None:
+def members(one: Evaluation) -> dict[str, Any] | None:
     """Return the members, the columns that they use, and who decides where."""
     found = one.members
     if found is None:
@@ -478,7 +478,7 @@ def _map(
     )
 
 
-def confusion(one: Evaluation) -> dict | None:
+def confusion(one: Evaluation) -> dict[str, Any] | None:
     """Return which classes are mistaken for which."""
     if not one.confusion:
         return None
@@ -533,7 +533,7 @@ def confusion(one: Evaluation) -> dict | None:
     }
 
 
-def calibration(one: Evaluation) -> dict | None:
+def calibration(one: Evaluation) -> dict[str, Any] | None:
     """Return whether probabilities can be believed."""
     if not one.calibration or one.own is None:
         return None
@@ -568,7 +568,7 @@ def calibration(one: Evaluation) -> dict | None:
     return {"drawing": drawing, "rows": rows, "what": what}
 
 
-def use(one: Evaluation) -> dict:
+def use(one: Evaluation) -> dict[str, Any]:
     """Return lines of code that use the model."""
     names = [repr(one_line(column.name)) for column in one.columns if column.share is not None]
     return {"columns": named(names, 3)}

@@ -7,23 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from covey._number_words import number
-from covey._plain_words import one_line
+from covey._plain_words import one_line, shortened
 from covey._templates import Markup, escaped
 
 # The value by which unknown numbers are sorted.
 _LEAST = -1e300
-
-
-def shortened(text: Any, most: int = 22) -> str:
-    """Return text of at most this many characters; surplus is removed from the middle.
-
-    The ends of names distinguish columns more often than their middles do.
-    """
-    text = one_line(text)
-    if len(text) <= most:
-        return text
-    tail = (most - 1) // 3
-    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def width_of(text: str, size: float = 11.0) -> float:

@@ -20,9 +20,8 @@ from covey._validation import check_labels, check_sample_weight, fitted_alone, h
 from covey.fusers import Predictions
 from covey.fusers._fixed import make_fuser
 from covey.fusers._outputs import common_kind, gather, member_output
-from covey.members._ensemble import Ensemble
+from covey.members._ensemble import Ensemble, check_two_classes
 from covey.members._held_out import held_out_rows
-from covey.members._targets import check_two_classes
 from covey.tables._checked import checked_numbers_with_gaps
 
 # A fuser that learns does so from this share of the rows.

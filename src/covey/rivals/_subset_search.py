@@ -180,8 +180,7 @@ class SubsetSearchClassifier(Rival):
         for name in ("n_estimators", "max_passes", "n_generations"):
             check_number(getattr(self, name), name, low=1, whole=True)
         check_number(self.population_size, "population_size", low=2, whole=True)
-        if self.max_fits is not None:
-            check_number(self.max_fits, "max_fits", low=1, whole=True)
+        check_number(self.max_fits, "max_fits", low=1, whole=True, or_none=True)
         check_choice(self.search, "search", ("hill_climbing", "genetic"))
         check_choice(self.acceptance, "acceptance", ("sum", "both"))
         check_cv_parameter(self.cv)

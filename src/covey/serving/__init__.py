@@ -7,16 +7,11 @@ Requests are checked against a schema made of the model's columns, and bounded i
 (`Limits`); an error in one is described in one sentence.
 """
 
-try:
-    import fastapi as _fastapi  # noqa: F401
-    import uvicorn as _uvicorn  # noqa: F401
-except ImportError:
-    raise ImportError(
-        'A server needs FastAPI and uvicorn; install them with: pip install "covey[serve]".'
-    ) from None
+from covey._names import extra
 
-from covey.serving._app import make_app
-from covey.serving._batches import Limits
-from covey.serving._server import bind, is_loopback, run
+with extra("A server needs", "serve"):
+    from covey.serving._app import make_app
+    from covey.serving._batches import Limits
+    from covey.serving._server import bind, is_loopback, run
 
 __all__ = ["Limits", "bind", "is_loopback", "make_app", "run"]

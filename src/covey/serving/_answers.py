@@ -11,16 +11,13 @@ import numpy as np
 from starlette.exceptions import HTTPException
 
 from covey._decisions import decided
+from covey.inspection._row_card import unusual_words
 from covey.serving._columns import Column
 from covey.tables._categories import gap_word
-from covey.tables._kinds import without_point
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# A number gets a remark if it is outside the range by this share of it: in a long table not every
-# row was looked at.
-_MARGIN = 0.05
 _MOST_MEMBERS = 8
 
 
@@ -63,17 +60,13 @@ class Answers:
             value = row[one.name]
             if value is None or not one.used or gap_word(value) in one.gaps:
                 continue
-            if one.kind == "category" and str(without_point(value)) not in one.categories:
-                unknown = "a category that the model has not seen; it counts for nothing"
-                made.append(f"{one.name}: {str(without_point(value))!r} is {unknown}.")
-            elif isinstance(one.low, int | float) and isinstance(one.high, int | float):
-                margin = _MARGIN * (one.high - one.low)
-                if not one.low - margin <= value <= one.high + margin:
-                    seen = f"what the model has seen ({one.low:g} to {one.high:g})"
-                    made.append(f"{one.name}: {value:g} is outside {seen}.")
-        return made
+            known = one.categories if one.kind == "category" else None
+            made.append(unusual_words(one.name, value, (one.low, one.high), known))
+        return [f"{said}." for said in made if said]
 
-    def predict(self, rows: Sequence[dict[str, Any]], level: float | None = None) -> list[dict]:
+    def predict(
+        self, rows: Sequence[dict[str, Any]], level: float | None = None
+    ) -> list[dict[str, Any]]:
         """Return the answer for each row, with a level also a set of classes, or bounds."""
         model, classes = self._model, self.classes
         if level is not None and not hasattr(model, "calibration_"):
@@ -109,7 +102,9 @@ class Answers:
             answer["remarks"] = self.remarks(row)
         return made
 
-    def explain(self, rows: Sequence[dict[str, Any]], level: float | None, top: int) -> list[dict]:
+    def explain(
+        self, rows: Sequence[dict[str, Any]], level: float | None, top: int
+    ) -> list[dict[str, Any]]:
         """Return for each row the answer, what moved it, and who decided."""
         told = self._model.explain(self.frame(rows), top=top, max_members=_MOST_MEMBERS)
         parts = ("baseline", "because", "against", "other", "members")
@@ -122,7 +117,7 @@ class Answers:
 
     def smallest_changes(
         self, rows: Sequence[dict[str, Any]], fixed: Sequence[str], to: Any
-    ) -> list[dict]:
+    ) -> list[dict[str, Any]]:
         """Return for each row the smallest change that changes the answer, if there is one."""
         made = []
         for row in rows:

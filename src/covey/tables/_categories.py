@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_array
 
+from covey._plain_words import first_line
 from covey.tables._columns import Names, chosen_columns, column_positions
 from covey.tables._kinds import without_point
 
@@ -73,7 +74,8 @@ def _listed(values: Any) -> list[Any]:
     return values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
 
 
-def _is_gap(value: Any) -> bool:
+def is_gap(value: Any) -> bool:
+    """Return whether a value is missing: None, NaN or pandas' NA."""
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
@@ -84,7 +86,7 @@ def words_of(values: Any) -> list[str | None]:
     """Return the values of a column as text, None for gaps; 1.0 is the category 1."""
     # Most are text already.
     return [
-        value if type(value) is str else None if _is_gap(value) else str(without_point(value))
+        value if type(value) is str else None if is_gap(value) else str(without_point(value))
         for value in _listed(values)
     ]
 
@@ -147,10 +149,6 @@ def places(words: Sequence[str | None], known: Sequence[str | None]) -> np.ndarr
     return np.array([position.get(word, -1) for word in words], dtype=np.intp)
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-
-
 def plain_numbers(X: Any, columns: np.ndarray) -> np.ndarray:
     """Return some columns as floats; refuse other values, by the name of their column."""
     rest = X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns.tolist()]
@@ -162,12 +160,12 @@ def plain_numbers(X: Any, columns: np.ndarray) -> np.ndarray:
             for column in columns:
                 plain_numbers(X, np.array([column]))
             raise ValueError(
-                f"X holds columns that are no numbers together ({_first_line(error)}); encode "
+                f"X holds columns that are not numbers together ({first_line(error)}); encode "
                 "dates as numbers, or drop them."
             ) from None
         name = repr(str(X.columns[columns[0]])) if is_table_of_columns(X) else int(columns[0])
         raise ValueError(
-            f"Column {name} of X holds neither numbers nor categories ({_first_line(error)}); "
+            f"Column {name} of X holds neither numbers nor categories ({first_line(error)}); "
             "encode it as numbers or text, or drop it."
         ) from None
 

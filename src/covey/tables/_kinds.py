@@ -38,10 +38,12 @@ _FEWEST_ROWS_IN_ORDER = 30
 _MOST_CODES = 20
 # Text with this many words per row has content, however different the rows are.
 _WORDS_OF_PROSE = 4
+_IDS = r"ids?|key|uuid|guid|(p|row|case|user|record|person|patient|subject|customer|order)id"
 _ID_NAME = re.compile(
-    r"(^|[\W_])(id|ids|key|uuid|guid|index|idx|nr|no|number|row|unnamed)([\W_]|$)", re.IGNORECASE
+    rf"(^|[\W_])({_IDS}|index|idx|nr|no|seqno|number|row|rownames?|unnamed)([\W_]|$)",
+    re.IGNORECASE,
 )
-_SURE_ID_NAME = re.compile(r"(^|[\W_])(id|ids|key|uuid|guid)([\W_]|$)", re.IGNORECASE)
+_SURE_ID_NAME = re.compile(rf"(^|[\W_])({_IDS})([\W_]|$)", re.IGNORECASE)
 _RANK_NAME = re.compile(
     r"(^|[\W_])(rank|ranks|ranking|place|position|score|year|month|week|day|date|time|hour)"
     r"([\W_]|$)",
@@ -120,12 +122,13 @@ def not_numbers(count: int, total: int, name: str, examples: Sequence[object]) -
     shown = ", ".join(repr(example) for example in examples[:2])
     more = ", ..." if len(examples) > 2 else ""
     what = "is not a number" if count == 1 else "are not numbers"
-    if all(_is_number(example) for example in examples):
+    if all(is_number(example) for example in examples):
         what = f"{'is' if count == 1 else 'are'} too large to compute with"
     return f"{count:,} of {total:,} values of {name} {what} ({shown}{more}), read as missing"
 
 
-def _is_number(word: object) -> bool:
+def is_number(word: object) -> bool:
+    """Return whether a word is a finite number."""
     try:
         return math.isfinite(float(str(word)))
     except ValueError:

@@ -50,6 +50,18 @@ def table_for(model: Any, X: Any) -> pd.DataFrame:
     return table.set_axis(range(len(encoders)), axis=1)
 
 
+def unread_values(model: Any, row: pd.DataFrame) -> list[str]:
+    """Return a sentence for each number or date of one row that is there but cannot be read."""
+    said = []
+    for name, encoder in encoders_of(model).items():
+        if isinstance(encoder, NumberColumn | Dates):
+            values = encoder.present(row[name])
+            count, _, example = encoder.unread(values, encoder.numbers(values))
+            what = f"{name}: {str(example)!r} cannot be read (at the fit {encoder.seen})"
+            said += [f"{what} and counts as missing"] * count
+    return said
+
+
 def check_has(table: pd.DataFrame, columns: Iterable[str]) -> None:
     """Refuse a table that lacks columns, by their names."""
     absent = [name for name in columns if name not in table.columns]

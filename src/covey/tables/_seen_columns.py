@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from covey._blocks import take_rows
+from covey._core.arrays import evenly
 from covey.tables._categories import as_series, category_words, column_of
 from covey.tables._encoders import Categories, Dates, Encoder, NumberColumn
 from covey.tables._kinds import as_kind, without_point
@@ -125,7 +126,7 @@ def kept_rows(n_rows: int, n_columns: int, weight: np.ndarray | None = None) -> 
         return np.zeros(0, dtype=np.intp)
     most = min(MOST_KEPT, max(_FEWEST_KEPT, _MOST_CELLS // max(1, n_columns)))
     if weight is None:
-        return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
+        return evenly(np.arange(n_rows), most)
     upper = np.cumsum(weight, dtype=np.float64)
     wanted = (np.arange(most) + 0.5) / most * upper[-1]
     return np.unique(np.searchsorted(upper, wanted, side="right").clip(max=n_rows - 1))
@@ -146,8 +147,7 @@ def seen_columns(
     kept = kept_rows(n_rows, n_columns, weight)
     rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
     most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // max(1, n_columns)))
-    if len(rows) > most:
-        rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
+    rows = evenly(rows, most)
     sample = X if len(rows) == n_rows else take_rows(X, rows)
     few = take_rows(X, kept)
     if reading is not None:

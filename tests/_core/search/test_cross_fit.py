@@ -139,6 +139,7 @@ def test_members_start_apart_near_zero_and_a_larger_group_from_those_of_a_smalle
 
 def test_a_path_ends_where_fewer_features_are_hopeless(table, monkeypatch):
     family = Family("features", 3, (1e-3, 1e-1))
+    monkeypatch.setattr(cross_fit_module, "MOST_UNITS", 0)
     whole = cross_fit(table, sizes=(4, 2, 1))
     every = held_out(whole, family)
     assert [one.size for one in whole.candidates] == [4, 2, 1] * 2
@@ -165,6 +166,7 @@ def test_where_few_terms_are_wanted_no_path_ends_early(table, monkeypatch, most_
 
 def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch):
     alone, family = Family("features", 1, (1e-3,)), Family("features", 3, (1e-3, 1e-1))
+    monkeypatch.setattr(cross_fit_module, "MOST_UNITS", 0)
     whole = cross_fit(table, sizes=(4, 3, 2, 1))
     whole.hold_out(alone)
     every = held_out(whole, family)
@@ -198,7 +200,8 @@ def test_a_member_that_loses_all_features_is_dropped(table):
     parts = fits._start(Family("features", 3, (1e-1,)), np.array([0]), np.array([1e-1]), 4)[0]
     theta = np.zeros_like(parts[0])
     theta[0, 0, 0, :2], theta[0, 1, 0, 0], theta[0, 2, 0, 3] = 9.0, 5.0, 1.0
-    pruned, support, _ = fits._pruned(Family("features", 3, (1e-1,)), (theta, *parts[1:]), size=1)
+    family, parts = Family("features", 3, (1e-1,)), (theta, *parts[1:])
+    pruned, support, _ = fits._within(family, parts, fits._strongest(family, parts, 1))
     assert support[0].sum(axis=1).tolist() == [2, 1, 0]
     assert (pruned[3][0] < -100).tolist() == [False, False, True]
 
@@ -269,6 +272,29 @@ def test_products_with_the_columns_in_use_are_those_with_all(table, monkeypatch)
     assert_array_equal(few.support, many.support)
     for name in ("theta", "intercept", "gate", "gate_intercept"):
         assert_allclose(getattr(few, name), getattr(many, name), atol=1e-6)
+
+
+def test_a_member_that_drops_columns_keeps_the_strongest_ones_step_by_step(table, monkeypatch):
+    monkeypatch.setattr(cross_fit_module, "MOST_UNITS", 0)
+    columns, codes, weight, _ = table
+    basis = Basis.ramps([np.quantile(column, [0.0, 0.5, 1.0]) for column in columns])
+    expanded = basis.expand(columns.copy())
+    scaled = ScaledBasis(basis, expanded.mean(1), expanded.std(1), np.ones(12, dtype=bool))
+    fits = cross_fit(table, max_iter=200)
+    fits._rows.broadcast(SearchBlock.standardize, "ramps", scaled)
+    fits._columns["ramps"] = FeatureColumns(basis, np.arange(4), scaled.usable)
+    family = Family("ramps", 1, (1e-2,), drops="columns")
+    (size,) = [one.size for one in fits.points(family) if one.n_terms == 5]
+    (group,) = fits.fitted(family, 1e-2, [size])[size]
+    X = ((expanded - scaled.mean[:, None]) / scaled.scale[:, None]).T
+    left, model = np.arange(12), LogisticRegression(C=1 / (1e-2 * weight.sum()), tol=1e-8)
+    for size in [one for one in fits._path_of(family) if one >= 5]:
+        if size < 12:
+            strength = (model.coef_**2).sum(axis=0) - model.coef_.mean(axis=0) ** 2 * 3
+            left = np.sort(left[np.argsort(-strength)[:size]])
+        model.fit(X[:, left], codes, sample_weight=weight)
+    assert_array_equal(np.flatnonzero(group.support[0]), left)
+    assert_allclose(group.theta[0][:, left], model.coef_, atol=2e-2)
 
 
 def test_groups_of_a_wide_table_see_the_strongest_units_of_a_member_alone(table, monkeypatch):

@@ -50,6 +50,17 @@ def test_where_rows_times_classes_are_few_fits_go_less_far():
 
 
 @TASKS
+def test_members_alone_drop_columns_where_these_are_counted(task):
+    plain = families(task, "balanced", 6, None, 100)
+    found = families(task, "balanced", 6, None, 100, drops_columns=True)
+    assert found[: len(plain)] == plain
+    more = found[len(plain) :]
+    assert {one.basis for one in more} == {"ramps", "products"}
+    assert {(one.n_members, one.drops) for one in more} == {(1, "columns")}
+    assert len(on_bases(found, ("features",))) == len(on_bases(plain, ("features",)))
+
+
+@TASKS
 def test_members_and_gates_see_bases_that_the_data_has(task):
     for bases in (("features",), ("features", "ramps"), ("features", "products")):
         for effort in EFFORTS:

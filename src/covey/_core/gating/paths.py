@@ -10,6 +10,8 @@ features and some with few or none.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
@@ -19,6 +21,13 @@ from covey._core.basis import Basis
 SHARES = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)
 # A member has at most this many times the units that members have on average.
 _TIMES = 2
+
+
+def graded(strength: FloatArray) -> FloatArray:
+    """Return grades of strengths, a hundredth apart, so that rounding decides nothing."""
+    grades, positive = np.zeros_like(strength), strength > 0
+    grades[positive] = 1.01 ** np.round(np.log(strength[positive]) / np.log(1.01))
+    return grades
 
 
 class FeatureColumns:
@@ -61,6 +70,12 @@ class FeatureColumns:
             if len(which := np.flatnonzero(counted & usable))
         ]
 
+    @cached_property
+    def single(self) -> FeatureColumns:
+        """Return these columns as if each were a feature of its own."""
+        of_columns = Basis.plain(self.n_columns)
+        return FeatureColumns(of_columns, np.arange(self.n_columns), self.usable)
+
     def strength(self, squares: FloatArray) -> FloatArray:
         """Return the sums (R, K, U) of columns' values (R, K, P) over the units of each column."""
         flat = squares.reshape(-1, self.n_columns)
@@ -75,6 +90,12 @@ class FeatureColumns:
         """Return the columns (..., P) of units (..., U) that are kept, or that never leave."""
         always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
         return always[..., self._first] & always[..., self._second] & self.usable
+
+    def within_reach(self, kept: BoolArray) -> BoolArray:
+        """Return the columns (..., P) that units (..., U) have, or would with one more unit."""
+        always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
+        one_is_kept = always[..., self._first] | always[..., self._second]
+        return (one_is_kept | (self._first == self._second)) & self.usable
 
     def most_columns(self, n_members: int, n_units: int) -> int:
         """Return how many columns members with this many units on average have at most, in all."""
@@ -104,11 +125,7 @@ class FeatureColumns:
         passed over.
         """
         n_runs, n_members, _ = strength.shape
-        # Grades are a hundredth apart, so that rounding decides nothing.
-        positive = strength > 0
-        grades = np.zeros_like(strength)
-        grades[positive] = 1.01 ** np.round(np.log(strength[positive]) / np.log(1.01))
-        strength = grades
+        strength = graded(strength)
         allowed = self._within(strength, most_features - self._always)
         order = np.argsort(-strength, axis=2, kind="stable")
         np.put_along_axis(allowed, order[..., _TIMES * n_units :], False, axis=2)

@@ -88,11 +88,6 @@ def _member_rows(values: FloatArray) -> FloatArray:
 # -- measures of pairs: (K, K) from the sums above -----------------------------------------------
 
 
-def mean_of_pairs(matrix: FloatArray) -> float:
-    """Return the mean over all pairs of two different members."""
-    return float(matrix[np.triu_indices(len(matrix), 1)].mean())
-
-
 def q_statistic(pairs: FloatArray) -> FloatArray:
     """Return Yule's Q, ``(ad - bc) / (ad + bc)``."""
     a, b, c, d = _tables(pairs)

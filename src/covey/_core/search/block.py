@@ -55,7 +55,7 @@ _MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
 
 @dataclass(frozen=True)
 class Kind:
-    """Which of a block's likelihoods is computed: its columns, its runs and its precision."""
+    """The columns, the runs and the precision of one of a block's likelihoods."""
 
     basis: str  # what members see
     gate: str  # what the gate sees

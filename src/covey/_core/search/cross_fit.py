@@ -12,18 +12,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts, contrast, of_two_classes, runs_at_once
-from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
+from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares, path_sizes
 from covey._core.lbfgs import minimise
 from covey._core.random import Purpose, normals_of
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.plan import Candidate, Family, Group, Point, SearchPlan
 from covey._core.search.rows import Rung, SearchRows
 from covey._core.search.selection import mean_and_error
+from covey._core.search.splicing import (
+    LEAST_GAIN,
+    MOST_UNITS,
+    ONE_OF,
+    TRIES,
+    TRIES_ON_FOLDS,
+    exchanged,
+)
 
 # A path ends where its loss is this many standard errors above that of its best point.
 _FAR = 6.0
@@ -45,9 +54,9 @@ class Contest:
         self._n_folds = n_folds
         self._ends_early = ends_early
         self._numbers: list[int] = []
-        # By the number of features: the least loss so far, and the number of the candidate that
-        # has it.
-        self._best: dict[int, tuple[float, int]] = {}
+        # By what leaves a path, and how much is left: the least loss so far, and the number of
+        # the candidate that has it.
+        self._best: dict[tuple[str, int], tuple[float, int]] = {}
         self._first = 0
 
     def begin(self, points: Sequence[Candidate]) -> None:
@@ -73,7 +82,7 @@ class Contest:
             return ended
         (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds)
         np.add.at(self._sums, points, sums)
-        rival = self._best.get(self._points[points[0]].size)
+        rival = self._best.get(self._points[points[0]].left)
         apart = None
         if rival is not None:
             (apart,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds, rival[1])
@@ -106,8 +115,8 @@ class Contest:
             self._numbers.append(number)
             if self._sums[point, 0]:
                 loss = mean_and_error(self._sums[point])[0]
-                self._best[one.size] = min(
-                    (loss, number), self._best.get(one.size, (loss, number))
+                self._best[one.left] = min(
+                    (loss, number), self._best.get(one.left, (loss, number))
                 )
         if (self._predicted % self._n_folds).any():
             self.forget_unfinished()
@@ -145,6 +154,8 @@ _LEFT_OUT = 1 << 17
 _MOST_COPIED = 0.75
 #: `Parts` as arrays of NumPy.
 HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+#: The units of features that members (R, K, U) and gates (R, 1, U) keep.
+Subsets = tuple[BoolArray, BoolArray]
 # How far from zero the coefficients of groups start: members that start alike stay alike.
 _SCALE = 0.1
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
@@ -200,6 +211,9 @@ class CrossFit:
         self._on_iteration = on_iteration
         self._ended_before = {} if starts is None else starts
         self._screens: dict[str, BoolArray] = {}
+        self._is_limited = plan.most_features < columns["features"].n_features or np.isfinite(
+            min(plan.most_terms, plan.most_members)
+        )
         # Members lose features gradually, but not all points on the way are within the limit.
         most_units = columns["features"].units_within(plan.most_features)
         self._allowed = [size for size in stage.sizes if size <= most_units]
@@ -221,11 +235,15 @@ class CrossFit:
         found = []
         for alpha in family.alphas:
             for size in self._sizes_of(family):
-                n_terms = self._columns[family.basis].most_columns(family.n_members, size)
-                if family.n_members > 1:
-                    n_terms += self._columns[family.gate].most_columns(1, size)
-                found.append(Candidate(family, alpha, size, n_terms))
+                found.append(Candidate(family, alpha, size, self._n_terms(family, size)))
         return found
+
+    def _n_terms(self, family: Family, size: int) -> int:
+        """Return how many columns members and gate have at most at a point of a path."""
+        n_terms = self._members_of(family).most_columns(family.n_members, size)
+        if family.n_members > 1:
+            n_terms += self._columns[family.gate].most_columns(1, size)
+        return n_terms
 
     def hold_out(self, family: Family) -> None:
         """Fit each candidate of a family to every fold.
@@ -274,15 +292,26 @@ class CrossFit:
             for family, fit, position, run in self._kept[point]
         ]
 
+    def _members_of(self, family: Family) -> FeatureColumns:
+        """Return the columns that members see, in the units that leave together."""
+        columns = self._columns[family.basis]
+        return columns.single if family.drops == "columns" else columns
+
     def _path_of(self, family: Family) -> list[int]:
         """Return the sizes along a family's path; groups of a wide table begin later."""
         sizes = self._stage.sizes
+        if family.drops == "columns":
+            n_columns = self._members_of(family).n_units
+            return path_sizes(n_columns, n_columns, self._plan.most_terms)
         if family.n_members == 1 or sizes[0] <= 2 * _SCREENED or not self._rows.restricts:
             return list(sizes)
         return [size for size in sizes if size <= _SCREENED] or [sizes[-1]]
 
     def _sizes_of(self, family: Family) -> list[int]:
         """Return the sizes of a family's path that are within the limits."""
+        if family.drops == "columns":
+            # With all of its columns, a member is one of another family.
+            return self._path_of(family)[1:]
         return [size for size in self._path_of(family) if size in self._allowed]
 
     def fitted(self, family: Family, alpha: float, sizes: Sequence[int]) -> dict[int, list[Group]]:
@@ -318,7 +347,7 @@ class CrossFit:
         runs = np.zeros(len(points), dtype=np.int64)
         gate_support = (start[2] != 0).any(axis=1)
         most = self._stage.max_iter
-        parts, n_iter = self._optimum(
+        parts, n_iter, _ = self._optimum(
             kind, runs, alpha, start, support, gate_support, most, restricts=False
         )
         theta, intercept, gate, gate_intercept = on_host(parts)
@@ -371,13 +400,20 @@ class CrossFit:
             for size in path:
                 max_iter = self._stage.max_iter
                 if size < path[0]:
-                    start, support, gate_support = self._pruned(family, start, size)
+                    kept = self._strongest(family, start, size)
+                    start, support, gate_support = self._within(family, start, kept)
                     max_iter = self._stage.path_iter
-                parts, more = self._optimum(
+                parts, more, value = self._optimum(
                     kind, of_chunk, alphas, start, support, gate_support, max_iter
                 )
                 n_iter += more
                 start = on_host(parts)
+                if size < path[0] and self._splices(family, size):
+                    start, support, more = self._spliced(
+                        family, kind, of_chunk, alphas, size, kept, start, support, value
+                    )
+                    n_iter += more
+                    parts = self._on_device(kind, start)
                 if size not in sizes:
                     continue
                 ended = np.zeros(len(chunk), dtype=bool)
@@ -401,7 +437,7 @@ class CrossFit:
         gate_support: BoolArray | None,
         max_iter: int,
         restricts: bool = True,
-    ) -> tuple[Parts, IntArray]:
+    ) -> tuple[Parts, IntArray, FloatArray]:
         """Return where runs (r,) end from where they start, and after how many iterations.
 
         With ``restricts``, the columns in use may be copied for products that take less time.
@@ -471,27 +507,37 @@ class CrossFit:
             of_members = widened(parts[0], columns, shape[0])
             of_gate = widened(parts[2], gate_columns, shape[1])
             parts = of_members, parts[1], of_gate, parts[3]
-        return parts, found.n_iter
+        return parts, found.n_iter, np.asarray(to_host(found.value), dtype=np.float64)
 
-    def _pruned(
-        self, family: Family, parts: HostParts, size: int
+    def _strongest(self, family: Family, parts: HostParts, size: int) -> Subsets:
+        """Return the units of features that members and gates keep at a point of a path."""
+        theta, _, gate, _ = parts
+        squares = member_squares(theta), gate_squares(gate)[:, None]
+        members, gates, limit = self._seen(family, size)
+        return (
+            members.strongest(members.strength(squares[0]), size, limit),
+            gates.strongest(gates.strength(squares[1]), size, limit),
+        )
+
+    def _seen(self, family: Family, size: int) -> tuple[FeatureColumns, FeatureColumns, int]:
+        """Return the columns of members and of gates, and how many features each may have."""
+        members = self._members_of(family)
+        limit = self._plan.most_features if size in self._allowed else members.n_features
+        return members, self._columns[family.gate], limit
+
+    def _within(
+        self, family: Family, parts: HostParts, kept: Subsets
     ) -> tuple[HostParts, BoolArray, BoolArray]:
-        """Return parts without the weakest features of members and gate.
+        """Return parts on the units of features that are kept, and the columns of these.
 
         A member that is left without features would be a constant, and the gate the classifier, so
         it is dropped.
         """
         theta, intercept, gate, gate_intercept = parts
-        members, gates = self._columns[family.basis], self._columns[family.gate]
-        limit = self._plan.most_features if size in self._allowed else members.n_features
-        support, gate_support = (
-            columns.columns(columns.strongest(columns.strength(squares), size, limit))
-            for columns, squares in (
-                (members, member_squares(theta)),
-                (gates, gate_squares(gate)[:, None]),
-            )
-        )
-        dropped: BoolArray = ~np.any(theta * support[:, :, None], axis=(2, 3))
+        support = self._members_of(family).columns(kept[0])
+        gate_support = self._columns[family.gate].columns(kept[1])
+        # A dropped member has no coefficients, and keeps none.
+        dropped: BoolArray = ~(np.any(theta, axis=(2, 3)) & np.any(support, axis=2))
         # Where all coefficients are zero, members that need not be dropped have zeros, too.
         dropped &= ~dropped.all(axis=1, keepdims=True)
         gate = np.where(dropped[:, :, None], 0.0, gate * gate_support)
@@ -501,6 +547,80 @@ class CrossFit:
             support,
             gate_support[:, 0],
         )
+
+    def _splices(self, family: Family, size: int) -> bool:
+        """Return whether features are exchanged at a point of a limited flock's paths.
+
+        Without rows held out, nothing would tell where that fits the training rows alone.
+        """
+        if size > MOST_UNITS or not self._is_limited or not self._n_parts:
+            return False
+        return self._n_terms(family, size) <= self._plan.most_terms
+
+    def _spliced(
+        self,
+        family: Family,
+        kind: Kind,
+        runs: IntArray,
+        alpha: FloatArray,
+        size: int,
+        kept: Subsets,
+        parts: HostParts,
+        support: BoolArray,
+        value: FloatArray,
+    ) -> tuple[HostParts, BoolArray, IntArray]:
+        """Return where runs (r,) end after exchanges of features that lower their value (r,).
+
+        The columns of members are returned, too, and how many more iterations it took.
+        """
+        members, gates, limit = self._seen(family, size)
+        # All that is known of each run, as it is so far.
+        state: list[Any] = [np.array(part) for part in (*parts, support, *kept, value)]
+        n_iter, step = np.zeros(len(runs), dtype=np.int64), np.zeros(len(runs), dtype=np.int64)
+        for _ in range(TRIES_ON_FOLDS if kind.folds else TRIES):
+            going = np.flatnonzero(step < len(ONE_OF))
+            if not len(going):
+                break
+            theta, intercept, gate, gate_intercept, _, units, gate_units, before = (
+                part[going] for part in state
+            )
+            now = theta, intercept, gate, gate_intercept
+            sums = self._rows.sum(
+                SearchBlock.value_and_gradient, kind, runs[going], self._on_device(kind, now)
+            )
+            by_gate, by_theta = (np.asarray(to_host(sums[at]), dtype=np.float64) for at in (1, 3))
+            how = size, limit, ONE_OF[step[going]]
+            squares, slopes = member_squares(theta), member_squares(by_theta)
+            tried = exchanged(members, units, squares, slopes, *how)
+            squares, slopes = gate_squares(gate)[:, None], gate_squares(by_gate)[:, None]
+            gate_tried = exchanged(gates, gate_units, squares, slopes, *how)
+            start, columns, gate_columns = self._within(family, now, (tried, gate_tried))
+            ended, more, after = self._optimum(
+                kind,
+                runs[going],
+                alpha[going],
+                start,
+                columns,
+                gate_columns,
+                self._stage.path_iter,
+            )
+            n_iter[going] += more
+            better = after < (1.0 - LEAST_GAIN) * before
+            step[going] = np.where(better, 0, step[going] + 1)
+            found = (*on_host(ended), columns, tried, gate_tried, after)
+            for old, new in zip(state, found, strict=True):
+                old[going[better]] = new[better]
+        theta, intercept, gate, gate_intercept, support, *_ = state
+        return (theta, intercept, gate, gate_intercept), support, n_iter
+
+    def _on_device(self, kind: Kind, parts: HostParts) -> Parts:
+        """Return parts as the arrays that rows compute with."""
+        xp = namespace_of(self._rows.like)
+        dtype = xp.float32 if kind.single else xp.float64
+        theta, intercept, gate, gate_intercept = (
+            like(self._rows.like, part, dtype) for part in parts
+        )
+        return theta, intercept, gate, gate_intercept
 
     def _start(
         self, family: Family, runs: IntArray, alpha: FloatArray, size: int

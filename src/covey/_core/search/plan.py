@@ -40,6 +40,8 @@ class Family:
     alphas: tuple[float, ...]
     pool: Pool = "linear"
     gate: str = "features"  # what the gate sees, also a basis
+    #: What leaves along a path: features with all of their columns, or single columns.
+    drops: Literal["features", "columns"] = "features"
 
     @cached_property
     def kind(self) -> Family:
@@ -177,13 +179,15 @@ def families(
     alpha: float | None,
     n_rows: float,
     share_left: float = 1.0,
+    drops_columns: bool = False,
 ) -> list[Family]:
     """Return the candidates of an effort, whichever bases the data allow.
 
     ``n_members`` is the size of a gated group, ``alpha`` the only penalty (None: those of the
     task), ``n_rows`` the number of rows or the sum of their weights. ``share_left`` is the share
     of a constant's loss that a linear model leaves: the best penalty of numbers is proportional
-    to it. Folds find it out, but "fast" has no folds.
+    to it. Folds find it out, but "fast" has no folds. With ``drops_columns``, members alone may
+    lose single columns instead of whole features.
     """
     shrunk = shrinkage(n_rows)
 
@@ -211,6 +215,10 @@ def families(
         many = task.many_rows if n_rows > _MANY_ROWS and effort == "balanced" else ()
         wanted += [gated(one) for one in many or task.balanced]
         wanted += [gated(one) for one in task.best if effort == "best"]
+    if drops_columns:
+        # Gated members of a few single columns fit the rows that they see, and no others.
+        alone = [one for one in wanted if one.n_members == 1 and one.basis != "features"]
+        wanted += [replace(one, drops="columns") for one in alone]
     return wanted
 
 
@@ -250,6 +258,11 @@ class Candidate:
     alpha: float
     size: int
     n_terms: int  # columns of members and gate, at most
+
+    @property
+    def left(self) -> tuple[str, int]:
+        """Return what paths that are compared have in common at a point."""
+        return self.family.drops, self.size
 
 
 # -- all that is decided before a search ----------------------------------------------------------
@@ -299,7 +312,8 @@ class SearchPlan:
             members = f"{one.n_members} members" if one.n_members > 1 else "one member"
             gate = f" with a gate on {one.gate}" if one.n_members > 1 else ""
             penalties = f"{len(one.alphas)} penalt{'y' if len(one.alphas) == 1 else 'ies'}"
-            tried.append(f"{members} on {one.basis}{gate}, {penalties}")
+            on = "single columns of " if one.drops == "columns" else ""
+            tried.append(f"{members} on {on}{one.basis}{gate}, {penalties}")
         on = [f"on {rung.n_rows:,} rows" for rung in self.rungs]
         return "; ".join(tried + ["compared " + ", then ".join(on)] * bool(on))
 
