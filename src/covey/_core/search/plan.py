@@ -148,8 +148,9 @@ REGRESSION = Task(
     gated=(1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1),
     fast=Gated("features", "features", (4,)),
     balanced=(
+        Gated("features", "features", (3,)),
         Gated("features", "richest", (0, 1, 2, 3)),
-        Gated("ramps", "richest", (0,)),
+        Gated("ramps", "richest", (0, 2, 3)),
     ),
     best=(
         Gated("products", "features", (4, 5)),
