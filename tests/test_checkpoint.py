@@ -85,10 +85,10 @@ def test_journals_of_others_and_other_files_are_refused(tmp_path):
     whole = path.read_bytes()
     for broken in (b"", b"nothing", whole[: len(whole) // 2]):
         path.write_bytes(broken)
-        with pytest.raises(JournalError, match="is no checkpoint"):
+        with pytest.raises(JournalError, match="is not a checkpoint"):
             Journal(path, "key", 0)
     np.save(path.with_suffix(".npy"), np.array([print], dtype=object), allow_pickle=True)
-    with pytest.raises(JournalError, match="is no checkpoint"):
+    with pytest.raises(JournalError, match="is not a checkpoint"):
         Journal(path.with_suffix(".npy"), "key", 0)
     with pytest.raises(JournalError, match="folder that does not exist"):
         Journal(tmp_path / "no" / "journal", "key", 0)

@@ -167,7 +167,7 @@ def test_a_checkpoint_that_is_no_archive_is_a_journal_error(tmp_path, place, byt
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + place] = byte
     path.write_bytes(content)
-    with pytest.raises(JournalError, match="is no checkpoint; delete it"):
+    with pytest.raises(JournalError, match="is not a checkpoint; delete it"):
         flock.fit(X, X[:, 0] > 0)
 
 

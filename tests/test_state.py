@@ -151,7 +151,7 @@ def test_what_is_declared_comes_back_equal_and_its_bytes_are_the_same_again():
         ({"partner": np.array([2, -2])}, "partner holds a number below -1"),
         ({"chosen": 2}, "chosen is not between 0 and 1"),
         ({"pools": ["log", "other"]}, "pools is none of what it may be"),
-        ({"pools": ["log"]}, "pools is no list, or one of another length"),
+        ({"pools": ["log"]}, "pools is not a list, or one of another length"),
         ({"steps": [Step(np.ones(2), True)]}, "place has the shape"),
         ({"names": ["a", "b", "a"]}, "names holds one name twice"),
         ({"names": ["a", "b"]}, "names has the shape"),

@@ -116,7 +116,7 @@ class Journal:
         except Exception as error:
             # Damaged archives end in errors of a dozen types, of zipfile, zlib and NumPy.
             raise JournalError(
-                f"{str(self._path)!r} is no checkpoint; delete it, or give another path."
+                f"{str(self._path)!r} is not a checkpoint; delete it, or give another path."
             ) from error
         if known != FORMAT:
             raise JournalError(

@@ -205,7 +205,7 @@ def code_of(classes: np.ndarray, label: Any, name: str) -> int:
     labels = classes.tolist()
     if label not in labels:
         shown = ", ".join(map(repr, labels[:5]))
-        raise ValueError(f"{name}: {label!r} is no class of the model ({shown}).")
+        raise ValueError(f"{name}: {label!r} is not a class of the model ({shown}).")
     return int(labels.index(label))
 
 

@@ -93,7 +93,7 @@ class Layered(TransformerMixin, Ensemble):
             for member in layer:
                 check_member(self, member, None if number else self.n_features_in_)
         transforms = self.features_ is None or hasattr(self.features_, "transform")
-        refuse("features", "is no transformer.", transforms)
+        refuse("features", "is not a transformer.", transforms)
         of = {"names": self._names(), "classes": getattr(self, "classes_", None)}
         check_fuser(self.fuser_, partial(self._models.blank, **of), None)
         if self._is_prefit():

@@ -56,7 +56,7 @@ def bad(folder):
             "there are 'covey', 'covey, fast'",
         ),
         ((*FIT, "outcome", "--members", "trees"), "'trees' is not one of 'linear', 'mixed'"),
-        ((*FIT, "outcome", "--time-limit", "0"), "--time-limit: 0 is no time to search in"),
+        ((*FIT, "outcome", "--time-limit", "0"), "--time-limit: 0 is not a time to search in"),
         ((*FIT, "outcome", "--max-members", "two"), "'--max-members': Input should be"),
         ((*FIT, "outcome", "--max-terms", "-3"), "--max-terms: -3 is below 1"),
         (
@@ -151,7 +151,7 @@ def test_strange_values_at_prediction_count_as_missing_and_are_said(folder, run)
     result = run("predict", "flock.covey", "strange.csv", "--proba", cwd=folder)
     assert result.exit_code == 0
     said = (
-        "2 of 86 values of age are strange to the model ('old'; at the fit numbers such as 1234.5)"
+        "2 of 86 values of age are unknown to the model ('old'; at the fit numbers such as 1234.5)"
     )
     assert said in result.stderr
     assert result.stdout == run("predict", "flock.covey", "gaps.csv", "--proba", cwd=folder).stdout
@@ -162,5 +162,5 @@ def test_categories_that_were_never_seen_are_said(folder, run):
     table.loc[:8, "town"] = "Atlantis"
     table.to_csv(folder / "strange.csv", index=False)
     result = run("predict", "flock.covey", "strange.csv", cwd=folder)
-    said = "9 of 86 values of town are strange to the model ('Atlantis'; at the fit 'Köln',"
+    said = "9 of 86 values of town are unknown to the model ('Atlantis'; at the fit 'Köln',"
     assert said in result.stderr

@@ -393,8 +393,8 @@ OUTCOME = ("--target", "outcome")
         (("empty", *OUTCOME), "the folder empty holds no Parquet or CSV file"),
         ((".", *OUTCOME), "holds Parquet files and text files"),
         (("-", *OUTCOME), "standard input is gone after the first time"),
-        (("gopher://rows", *OUTCOME), "no kind of address"),
-        (("good.parquet", *OUTCOME, "--scheduler", "no/address"), "is no address"),
+        (("gopher://rows", *OUTCOME), "not a kind of address"),
+        (("good.parquet", *OUTCOME, "--scheduler", "no/address"), "is not an address"),
     ],
 )
 def test_bad_input_is_one_sentence(bad, run, arguments, said):

@@ -69,12 +69,15 @@ def test_predict_may_decide_otherwise(rare, run, options):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--find", "x"], "--find: 'x' is no share; write 80% or 0.8."),
+        (["--find", "x"], "--find: 'x' is not a share; write 80% or 0.8."),
         (["--find", "800%"], "--find must be between 0 and 1, got 800%."),
-        (["--costs", "yes"], "--costs: 'yes' is no cost; write a class and what it costs"),
-        (["--costs", "perhaps=3"], "--costs: 'perhaps' is no class of the target ('no', 'yes')."),
+        (["--costs", "yes"], "--costs: 'yes' is not a cost; write a class and what a miss costs"),
+        (
+            ["--costs", "perhaps=3"],
+            "--costs: 'perhaps' is not a class of the target ('no', 'yes').",
+        ),
         (["--threshold", "0.1", "--find", "80%"], "--threshold and --find: give one of them."),
-        (["--threshold", "0.1", "--class", "perhaps"], "--class: 'perhaps' is no class"),
+        (["--threshold", "0.1", "--class", "perhaps"], "--class: 'perhaps' is not a class"),
         (["--class", "yes"], "--class: it is for --threshold or --find"),
         (["--threshold", "7"], "--threshold must be between 0 and 1, got 7"),
     ],

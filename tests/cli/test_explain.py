@@ -85,7 +85,10 @@ def test_fixed_columns_stay_and_a_goal_is_reached(folder):
     [
         (["--row", "500"], "--row 500: "),
         (["--row", "1", "--fixed", "agee"], "--fixed: the model has no column 'agee'"),
-        (["--row", "1", "--to", "maybe"], "--to: 'maybe' is no class of the model ('no', 'yes')"),
+        (
+            ["--row", "1", "--to", "maybe"],
+            "--to: 'maybe' is not a class of the model ('no', 'yes')",
+        ),
         (["--row", "1", "--html", "card.pdf"], "write to .html, .htm"),
         (["--row", "0"], "greater than or equal to 1"),
     ],

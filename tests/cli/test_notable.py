@@ -45,8 +45,8 @@ def test_dates_that_are_written_otherwise_are_said(tmp_path, run):
         said in run("report", "flock.covey", "new.csv", "--out", "page.html", cwd=tmp_path).stderr
     )
     assert said == (
-        "60 of 60 values of seen are strange to the model ('2021-01-03'; at the fit dates such as "
-        "31.01.2026) and count as not known.\n"
+        "60 of 60 values of seen are unknown to the model ('2021-01-03'; at the fit dates such as "
+        "31.01.2026) and count as missing.\n"
     )
 
 

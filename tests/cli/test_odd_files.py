@@ -280,7 +280,7 @@ FAILS = {
         "t.jsonl",
         b"1\n2\n",
         (),
-        "t.jsonl: line 1 is no object; a table in JSON has one object a row, such as "
+        "t.jsonl: line 1 is not an object; a table in JSON has one object a row, such as "
         '{"age": 31, "town": "Oslo"}.',
     ),
     "no JSON": ("t.jsonl", b"\n", (), "t.jsonl is empty; a table in JSON has one object a row."),
@@ -288,7 +288,7 @@ FAILS = {
         "t.jsonl",
         b'{"x": 1}\n{"x": \n',
         (),
-        "t.jsonl, line 2 is no JSON: Expecting value.",
+        "t.jsonl, line 2 is not JSON: Expecting value.",
     ),
     "another ending": (
         "t.sas7bdat",

@@ -130,7 +130,7 @@ def test_columns_of_text_are_named(wine):
     text = da.from_array(np.full((178, 2), "x"), (90, 2))
     refused("X must hold numbers, but its dtype is <U1", text, y)
     thing = da.from_array(np.full((178, 2), "x", dtype=object), (90, 2))
-    refused("Block 0 of X holds what is no number", thing, y)
+    refused("Block 0 of X holds values that are not numbers", thing, y)
 
 
 def test_labels_that_are_none_are_refused(lazy):

@@ -58,7 +58,7 @@ def wrong_refusal(error, *inputs):
     file, line = frames[-1].filename, frames[-1].line or ""
     if not ours or file.startswith(_HOME):
         return None if line.startswith("raise") else "not a check"
-    # Texts that are no numbers are refused where NumPy converts them for a check.
+    # Texts that are not numbers are refused where NumPy converts them for a check.
     beyond = [frame.filename for frame in frames[frames.index(ours[-1]) + 1 :]]
     checks = any(name.endswith("sklearn/utils/validation.py") for name in beyond)
     is_theirs = "/sklearn/" in file and (checks or line.startswith("raise"))

@@ -92,7 +92,7 @@ def test_numbers_gain_the_variance_of_their_members():
 
 def test_rules_that_are_no_mean_are_refused():
     fused = covey.FusionClassifier(MODELS, "majority").fit(X, Y)
-    with pytest.raises(ValueError, match="Majority is no mean of its members"):
+    with pytest.raises(ValueError, match="Majority is not a mean of its members"):
         covey.inspection.ambiguity(fused, X, Y)
 
 

@@ -146,9 +146,9 @@ def test_a_number_is_reached_from_either_side():
 
 def test_mistakes_get_a_sentence(people):
     table, model = people
-    with pytest.raises(ValueError, match="fixed names 'agee', which is no column"):
+    with pytest.raises(ValueError, match="fixed names 'agee', which is not a column"):
         model.smallest_change(table.iloc[0], fixed="agee")
-    with pytest.raises(ValueError, match="no class of the model"):
+    with pytest.raises(ValueError, match="not a class of the model"):
         model.smallest_change(table.iloc[0], to="maybe")
     with pytest.raises(ValueError, match="must be one row, got 2"):
         model.smallest_change(table.head(2))

@@ -77,7 +77,7 @@ def test_what_is_no_bound_is_refused_by_name(circles, given, message):
 def test_other_fusions_and_regressors_are_refused_in_one_sentence(circles):
     _, X, y = circles
     vote = covey.SubsetEnsembleClassifier(3, fuser="majority", random_state=0).fit(X[:99], y[:99])
-    with pytest.raises(ValueError, match="Majority is no mean of its members"):
+    with pytest.raises(ValueError, match="Majority is not a mean of its members"):
         covey.inspection.fusion_bound(vote, X[:50], y[:50])
     Z, values = load_diabetes(return_X_y=True)
     regressor = covey.SubsetEnsembleRegressor(2, random_state=0).fit(Z, values)

@@ -208,7 +208,7 @@ def test_a_file_keeps_the_decision(searched, tmp_path, how):
         ({"code": None}, "asked is none"),
         ({"threshold": None}, "threshold is another"),
         ({"threshold": 1.5}, "threshold is not between 0 and 1"),
-        ({"cost": [1.0]}, "cost is no list, or one of another length"),
+        ({"cost": [1.0]}, "cost is not a list, or one of another length"),
         ({"source": "hearsay"}, "source is none of what it may be"),
         ({"alarms": {}}, "alarms lacks 'threshold'"),
     ],
@@ -243,14 +243,17 @@ def test_a_graph_labels_rows_as_the_model_does(searched, how):
     [
         ({"threshold": {"yes": 0.1}, "find": {"yes": 0.8}}, "one of threshold"),
         ({"threshold": 0.1}, "threshold must be a dict"),
-        ({"threshold": {"perhaps": 0.1}}, "'perhaps' is no class of the model \\('maybe', 'no'"),
+        (
+            {"threshold": {"perhaps": 0.1}},
+            "'perhaps' is not a class of the model \\('maybe', 'no'",
+        ),
         ({"threshold": {"yes": 1.5}}, "threshold"),
         ({"find": {"yes": 0.0}}, "find"),
         ({"costs": [[0, 1], [1, 0]]}, "3 rows"),
         ({"costs": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}, "smallest on the diagonal"),
         ({"costs": {"yes": -1}}, "costs\\['yes'\\]"),
         ({"X": X, "threshold": {"yes": 0.1}}, "X and y together"),
-        ({"X": X, "y": np.full(400, "never"), "find": {"yes": 0.1}}, "y: 'never' is no class"),
+        ({"X": X, "y": np.full(400, "never"), "find": {"yes": 0.1}}, "y: 'never' is not a class"),
     ],
 )
 def test_what_makes_no_decision_is_refused(searched, how, match):

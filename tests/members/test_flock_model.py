@@ -134,7 +134,7 @@ def changed_model(flock, change, path):
     ("change", "match"),
     [
         (lambda one: one.update(table={}), "lacks 'n_features_in'"),
-        (lambda one: one["target"]["Classes"].update(classes=None), "classes is no object"),
+        (lambda one: one["target"]["Classes"].update(classes=None), "classes is not an object"),
         (lambda one: one.update(n_terms=-1), "n_terms is not between"),
     ],
 )

@@ -623,7 +623,7 @@ def test_bad_labels_get_one_sentence(iris):
     with pytest.raises(ValueError, match="whose weight is above 0, got 1 class"):
         taught.fit(X, y, sample_weight=(y == 1).astype(float))
     strings = np.array(["a", "b", "-1"])[y]
-    with pytest.raises(ValueError, match="is no string, but y holds strings, '-1' among them"):
+    with pytest.raises(ValueError, match="is not a string, but y holds strings, '-1' among them"):
         taught.fit(X, strings)
     with pytest.raises(ValueError, match="use unlabeled_label='nan'"):
         clone(taught).set_params(unlabeled_label=np.nan).fit(X, np.array([*strings[1:], np.nan]))

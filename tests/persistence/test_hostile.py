@@ -224,13 +224,13 @@ def test_an_entry_is_never_unpacked_twice(tmp_path):
         ('"' + '\\"' * (8 << 20), "more parts"),
         ('""' * (5 << 20), "more parts"),
         # UTF-16, of which limits would count other marks than a parser sees.
-        ('{\0"\0a\0"\0:\x001\0}\0', "no JSON document"),
-        ('{"format": ' + "9" * 100_000 + "}", "no JSON document"),
-        ('{"format": 1, "format": 1}', "no JSON document"),
-        ('{"format": NaN}', "no JSON document"),
-        ("[1, 2]", "is no object"),
-        ("", "no JSON document"),
-        ("\udcff", "no JSON document"),
+        ('{\0"\0a\0"\0:\x001\0}\0', "not a JSON document"),
+        ('{"format": ' + "9" * 100_000 + "}", "not a JSON document"),
+        ('{"format": 1, "format": 1}', "not a JSON document"),
+        ('{"format": NaN}', "not a JSON document"),
+        ("[1, 2]", "is not an object"),
+        ("", "not a JSON document"),
+        ("\udcff", "not a JSON document"),
         (" " * (64 << 20), "longer than that of any model"),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else None,
@@ -349,12 +349,12 @@ def theta(document):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda values: values.astype(object), "no array of plain numbers"),
-        (lambda values: values.astype(">f8"), "no array of plain numbers"),
-        (lambda values: values.astype("c16"), "no array of plain numbers"),
-        (lambda values: values.astype("M8[s]"), "no array of plain numbers"),
-        (lambda values: values.astype(np.float32), "no array of the kind 'float'"),
-        (lambda values: np.asfortranarray(values), "no array of plain numbers"),
+        (lambda values: values.astype(object), "not an array of plain numbers"),
+        (lambda values: values.astype(">f8"), "not an array of plain numbers"),
+        (lambda values: values.astype("c16"), "not an array of plain numbers"),
+        (lambda values: values.astype("M8[s]"), "not an array of plain numbers"),
+        (lambda values: values.astype(np.float32), "not an array of the kind 'float'"),
+        (lambda values: np.asfortranarray(values), "not an array of plain numbers"),
         (lambda values: values[:, :, :2], "theta has the shape"),
         (lambda values: values[0], "theta has the shape"),
         (lambda values: values[:0], "theta has no members"),
@@ -397,9 +397,9 @@ def dynamic_selection(part):
     [
         ({"method": "oracle"}, "method is none that is known"),
         ({"method": {"list": ["ola"]}}, "method is none that is known"),
-        ({"n_neighbors": 0}, "n_neighbors is no whole number"),
-        ({"n_neighbors": True}, "n_neighbors is no whole number"),
-        ({"n_profiles": 3}, "n_profiles is no whole number"),
+        ({"n_neighbors": 0}, "n_neighbors is not a whole number"),
+        ({"n_neighbors": True}, "n_neighbors is not a whole number"),
+        ({"n_profiles": 3}, "n_profiles is not a whole number"),
         ({"metric": None}, "metric or scale is none that files hold"),
         ({"alpha": 0.5}, "does not fit its members: The rule .* has no parameter 'alpha'"),
         ({"voting": "loud"}, "does not fit its members: voting must be one of"),
@@ -463,7 +463,7 @@ def test_headers_of_arrays_are_not_evaluated(header, aligned, path):
     header += b" " * (-(10 + len(header)) % 64 if aligned else 0)
     length = len(header).to_bytes(2, "little")
     entries["0.npy"] = b"\x93NUMPY\x01\x00" + length + header + bytes(64)
-    with pytest.raises(ModelFileError, match="no array"):
+    with pytest.raises(ModelFileError, match="not an array"):
         load(write_entries(path, entries.items()))
 
 
@@ -473,7 +473,7 @@ def test_numbers_that_would_lie_between_the_places_of_numbers_are_refused(path):
     header, numbers = entries["0.npy"][10 : 10 + length], entries["0.npy"][10 + length :]
     header = header[:-2] + b"\n"
     entries["0.npy"] = begin + len(header).to_bytes(2, "little") + header + numbers
-    with pytest.raises(ModelFileError, match="no array as"):
+    with pytest.raises(ModelFileError, match="not an array as"):
         load(write_entries(path, entries.items()))
 
 
@@ -496,26 +496,26 @@ def scaling(model):
         (lambda model: model["parameters"].update(evil=1), "unknown part 'evil'"),
         (lambda model: model["parameters"].update(checkpoint="/tmp/x"), "unknown part 'check"),
         (lambda model: model["parameters"].update(n_jobs=10**6), "unknown part 'n_jobs'"),
-        (lambda model: model["parameters"].update(tol=[1]), "tol is no value"),
-        (lambda model: model["parameters"].update(tol={"call": [1]}), "tol is no plain value"),
+        (lambda model: model["parameters"].update(tol=[1]), "tol is not a value"),
+        (lambda model: model["parameters"].update(tol={"call": [1]}), "tol is not a plain value"),
         (
             lambda model: model["parameters"].update(fuser={"model": unfitted()}),
             "fuser is no Fuser",
         ),
         (lambda model: scaling(model).pop("mean") and None, "lacks 'mean'"),
         (lambda model: scaling(model).update(mean=-1), "mean is not between"),
-        (lambda model: scaling(model).update(mean=True), "mean is no whole number"),
-        (lambda model: scaling(model).update(mean="../0"), "mean is no whole number"),
+        (lambda model: scaling(model).update(mean=True), "mean is not a whole number"),
+        (lambda model: scaling(model).update(mean="../0"), "mean is not a whole number"),
         (
             lambda model: model["fitted"]["model"]["table"].update(n_features_in=10**12),
             "n_features_in is not between",
         ),
-        (lambda model: model["fitted"].update(model=None), "model is no object"),
+        (lambda model: model["fitted"].update(model=None), "model is not an object"),
         (
             lambda model: model["fitted"]["model"]["table"].update(filling=None),
-            "filling is no whole number",
+            "filling is not a whole number",
         ),
-        (lambda model: model["fitted"]["model"].update(fuser=None), "fuser is no object"),
+        (lambda model: model["fitted"]["model"].update(fuser=None), "fuser is not an object"),
     ],
 )
 def test_documents_say_what_the_reader_expects_and_nothing_else(change, match, path):
@@ -569,7 +569,7 @@ def test_a_long_word_among_times_is_not_parsed(tmp_path):
         seen["words"][0] = {"list": ["1 " * 1_000_000]}
 
     path = changed(saved(model, tmp_path / "model.covey"), lengthen)
-    refused_soon(path, "words is no list of words")
+    refused_soon(path, "words is not a list of words")
 
 
 @pytest.mark.parametrize("part", ["typical", "kept"])

@@ -44,7 +44,7 @@ NEIGHBORS = KNeighborsClassifier(3)
         (FOREST, "feature", odd(0, 4), "feature is none of the table's"),
         (FOREST, "feature", odd(0, -1), "feature is none of the table's"),
         (FOREST, "threshold", odd(0, np.nan), "threshold holds NaN, or a number beyond"),
-        (FOREST, "values", odd(0, 7.0), "values are no probabilities"),
+        (FOREST, "values", odd(0, 7.0), "values are not probabilities"),
         (FOREST, "sizes", odd(0, 1), "sizes are not those of the nodes"),
         (FOREST, "weighted_n_node_samples", odd(0, 0.0), "a number that is not above 0"),
         (BOOSTING, "left", odd(0, 10**6), "children lead out of their tree"),
@@ -86,11 +86,11 @@ def bagged(labels):
         (lambda d: d.update(estimator={"kind": "Mean"}), "lacks"),
         (
             lambda d: d["estimator"].update(fitted=None),
-            "is no fitted model of this kind",
+            "is not a fitted model of this kind",
         ),
         (lambda d: d.update(classes=None), "classes"),
         (lambda d: d.update(n_features_in=3), "columns holds a number above 2"),
-        (lambda d: d.update(kind="BaggedRegressor"), "no fitted model of this kind"),
+        (lambda d: d.update(kind="BaggedRegressor"), "not a fitted model of this kind"),
     ],
 )
 def test_a_member_of_bagging_takes_columns_that_are_there(change, match, tmp_path):
@@ -107,7 +107,7 @@ def test_a_member_of_bagging_takes_columns_that_are_there(change, match, tmp_pat
     ("model", "parameters", "match"),
     [
         (MACHINE, {"kernel": "precomputed"}, "parameters are those of a SVC of another"),
-        (MACHINE, {"kernel": {"model": None}}, "kernel is no plain value"),
+        (MACHINE, {"kernel": {"model": None}}, "kernel is not a plain value"),
         (MACHINE, {"cache_size": 1e9}, "parameters has an unknown part .cache_size."),
         (NEIGHBORS, {"metric": "haversine"}, "KNeighborsClassifier with metric=.haversine."),
         (NEIGHBORS, {"metric_params": {"dict": [["Y_norm_squared", 1]]}}, "with metric_params="),

@@ -85,7 +85,7 @@ def _other_width(document):
 
 CHANGES = [
     (lambda d: _fitted(d)["estimators"].clear(), "estimators are missing"),
-    (lambda d: _fitted(d)["estimators"].__setitem__(0, None), "estimators is no object"),
+    (lambda d: _fitted(d)["estimators"].__setitem__(0, None), "estimators is not an object"),
     (lambda d: _fitted(d)["estimators"][0].clear(), "lacks 'kind'"),
     (lambda d: _fitted(d)["estimators"][0].update(more=1), "unknown part 'more'"),
     (

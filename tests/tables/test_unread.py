@@ -57,8 +57,8 @@ def test_a_column_that_is_written_otherwise_is_warned_of_once_a_call(flock, colu
         flock.predict(X)
     (one,) = noticed
     assert str(one.message) == (
-        f"100 of 100 values of {column} are strange to the model ({X[column].iloc[0]!r}; at the "
-        f"fit {seen}) and count as not known."
+        f"100 of 100 values of {column} are unknown to the model ({X[column].iloc[0]!r}; at the "
+        f"fit {seen}) and count as missing."
     )
 
 
@@ -66,11 +66,11 @@ def test_numbers_that_are_written_otherwise_are_warned_of_before_they_are_floats
     X = table()
     X["mass"] = X["mass"].str.replace(",", ".")
     for read in (lambda: evaluate(flock, X, X["size"] > 0), lambda: flock.contributions(X[:9])):
-        with pytest.warns(UserWarning, match="values of mass are strange") as noticed:
+        with pytest.warns(UserWarning, match="values of mass are unknown") as noticed:
             read()
         assert len(noticed) == 1
     preparation = TablePreparation().fit(table())
-    with pytest.warns(UserWarning, match="values of mass are strange"):
+    with pytest.warns(UserWarning, match="values of mass are unknown"):
         preparation.transform(X)
 
 
@@ -94,6 +94,6 @@ def test_a_column_is_compared_with_what_it_was_at_the_fit():
         flock.predict(X)
     X.loc[:16, "mass"] = "lost"
     with pytest.warns(
-        UserWarning, match=r"17 of 100 values of mass are strange to the model \('lost'; "
+        UserWarning, match=r"17 of 100 values of mass are unknown to the model \('lost'; "
     ):
         flock.predict(X)

@@ -59,12 +59,12 @@ class Basis:
         products = self.partner >= 0
         special = ramps | products
         plain = not special[:n_features].any() and special[n_features:].all()
-        refuse("low", "is no column.", plain and not (ramps & products).any())
+        refuse("low", "is not a column.", plain and not (ramps & products).any())
         with np.errstate(over="ignore", divide="ignore"):
             rises = 1.0 / (self.high[ramps] - self.low[ramps])
         refuse("high", "is not above low.", np.isfinite(rises).all() and (rises > 0).all())
         in_order = self.seen is None or (self.seen[0] <= self.seen[1]).all()
-        refuse("seen", "is no range.", in_order)
+        refuse("seen", "is not a range.", in_order)
 
     @classmethod
     def plain(cls, n_features: int) -> Basis:

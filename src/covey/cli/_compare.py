@@ -29,11 +29,11 @@ _FEW_ROWS = 20_000
 
 
 _MODELS = options.option(
-    "Only those whose names hold this; repeatable.", "--models", metavar="NAME"
+    "Only models whose names contain this; repeatable.", "--models", metavar="NAME"
 )
 _MORE = options.option(
-    "A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
-    "repeatable. LightGBM is there by itself where it is installed.",
+    "Add a model of another package: lightgbm, ebm (of interpret) or catboost; repeatable. "
+    "LightGBM is always included if it is installed.",
     "--with",
     metavar="NAME",
 )

@@ -138,7 +138,7 @@ def _cluster(address: str | None) -> Iterator[None]:
         ) from None
     except ValueError:
         raise CommandError(
-            f"--scheduler: {address!r} is no address; write it like tcp://10.0.0.1:8786."
+            f"--scheduler: {address!r} is not an address; write it like tcp://10.0.0.1:8786."
         ) from None
     with client, client.as_current():
         try:
@@ -243,7 +243,7 @@ def _files(path: str) -> list[str]:
     protocol, remote, _ = path.partition("://")
     if remote and protocol not in known_implementations:
         raise CommandError(
-            f"{path} begins with {protocol}://, which is no kind of address that fsspec knows; "
+            f"{path} begins with {protocol}://, which is not a kind of address that fsspec knows; "
             "s3://, gs:// and https:// are some."
         )
     try:

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from covey.evaluation._held_out import HeldOut
 
 _THRESHOLD = options.option(
-    "Predict a class wherever its probability is at least this (0.12); else the most "
-    "probable of the others. --class says which.",
+    "Predict a class if its probability is at least this (0.12), and otherwise the most probable"
+    " of the others. --class names it.",
     metavar="CHANCE",
 )
 Threshold = Annotated[float | None, _THRESHOLD]
 _FIND = options.option(
-    "The threshold that finds such a share of a class (80%), on rows held out.", metavar="SHARE"
+    "Use the threshold that finds this share of a class (80%), on rows held out.", metavar="SHARE"
 )
 Find = Annotated[str | None, _FIND]
 _COSTS = options.option(
-    "What it costs to miss a row of a class (yes=20; 1 for the others): the class of the "
+    "The cost of missing a row of a class (yes=20; 1 for the others): the class with the "
     "smallest expected cost is predicted; repeatable.",
     metavar="CLASS=NUMBER",
 )
 Costs = Annotated[list[str] | None, _COSTS]
 _CLASS = options.option(
-    "The class of --threshold or --find; of two classes by default the rarer one.",
+    "The class of --threshold or --find; by default the rarer one of two.",
     "--class",
     metavar="NAME",
 )
@@ -68,7 +68,7 @@ def _share(text: str) -> float:
     try:
         return float(number) / (100 if percent else 1)
     except ValueError:
-        raise CommandError(f"--find: {text!r} is no share; write 80% or 0.8.") from None
+        raise CommandError(f"--find: {text!r} is not a share; write 80% or 0.8.") from None
 
 
 def _cost(text: str) -> tuple[str, float]:
@@ -80,7 +80,7 @@ def _cost(text: str) -> tuple[str, float]:
         return label.strip(), float(number)
     except ValueError:
         raise CommandError(
-            f"--costs: {text!r} is no cost; write a class and what it costs to miss it, as yes=20."
+            f"--costs: {text!r} is not a cost; write a class and what a miss costs, as yes=20."
         ) from None
 
 
@@ -100,7 +100,7 @@ def of_classes(
     for name in numbers:
         if name not in labels:
             option = "costs" if kind == "costs" else "class"
-            raise CommandError(f"--{option}: {name!r} is no class of the target ({shown}).")
+            raise CommandError(f"--{option}: {name!r} is not a class of the target ({shown}).")
     return {kind: {labels[name]: number for name, number in numbers.items()}}
 
 

@@ -22,7 +22,7 @@ _COLUMNS = [
 _CULTIVARS = {0: "Barolo", 1: "Grignolino", 2: "Barbera"}
 
 
-_TABLE = options.option("The file to write; its ending says in which format.", metavar="FILE")
+_TABLE = options.option("The file to write; its ending determines the format.", metavar="FILE")
 
 
 def demo(

@@ -86,4 +86,4 @@ def _wanted(model: Any, to: str | None) -> Any:
         if str(label) == to:
             return label
     shown = ", ".join(repr(str(label)) for label in model.classes_.tolist()[:5])
-    raise CommandError(f"--to: {to!r} is no class of the model ({shown}).")
+    raise CommandError(f"--to: {to!r} is not a class of the model ({shown}).")

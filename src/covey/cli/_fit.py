@@ -27,9 +27,8 @@ _MODEL = options.option("Where to save the model.", metavar="FILE")
 _REPORT = options.option("Write a report, on rows held out.", metavar="FILE.html")
 _EFFORT = options.option("How long to search.")
 _MEMBERS = options.option(
-    "linear: members that can be read. mixed: boosting, extra trees, kernel machines "
-    "and neighbors beside them, where they help. By default linear, or mixed with "
-    "--effort best.",
+    "linear: members that can be read. mixed: also boosting, extra trees, kernel machines and "
+    "neighbors, if they help. By default linear, or mixed with --effort best.",
     show_default=False,
 )
 _NO_ROWS = options.option(
@@ -38,8 +37,8 @@ _NO_ROWS = options.option(
     "--no-rows",
 )
 _TIME_LIMIT = options.option(
-    "About how long one fit may search; the best flock found by then is taken. There "
-    "is a fit for each part of the rows that is held out, and one for all rows.",
+    "About how many seconds one fit may search; the best flock found by then is used. There is a"
+    " fit for each part of the rows that is held out, and one for all rows.",
     metavar="SECONDS",
 )
 _FUSER = options.option(
@@ -48,23 +47,23 @@ _FUSER = options.option(
     metavar="RULE",
 )
 _ON_A_PAGE = options.option(
-    "A flock that fits on a page: at most 3 members of 5 features each (or what the "
-    "options above say). What that costs against a full flock is printed.",
+    "A flock that fits on a page: at most 3 members of 5 features each (or the limits of the "
+    "options above). Its price compared with a full flock is printed.",
     "--simple",
 )
 _LINEAR = options.option(
-    "No flock: save the tuned linear model that flocks are compared with.", "--linear"
+    "Save the tuned linear model that flocks are compared with, instead of a flock.", "--linear"
 )
 _CHECKPOINT = options.option(
-    "Keep what is done: after a kill, the same command goes on from there.", metavar="FILE"
+    "Keep finished work here: after a kill, the same command continues from it.", metavar="FILE"
 )
 _ENGINE = options.option(
     "dask: a table beyond memory, or on a cluster; TABLE may then be a folder, "
     "a pattern such as 'rows/*.parquet', or an address such as s3://..."
 )
 _SCHEDULER = options.option(
-    "With --engine dask: where the cluster's scheduler is, such as "
-    "tcp://10.0.0.1:8786; by default the work is done on this machine, block by block.",
+    "With --engine dask: the address of the cluster's scheduler, such as tcp://10.0.0.1:8786; by"
+    " default this machine does the work, block by block.",
     metavar="ADDRESS",
 )
 _VERBOSE = options.option("More numbers: losses, times, all columns.", "--verbose")

@@ -44,7 +44,7 @@ def checked_search(members: str | None, time_limit: float | None) -> dict[str, A
     if time_limit is not None:
         if not 0 < time_limit < float("inf"):
             raise CommandError(
-                f"--time-limit: {time_limit:g} is no time to search in; give seconds above 0."
+                f"--time-limit: {time_limit:g} is not a time to search in; give seconds above 0."
             )
         found["time_limit"] = time_limit
     return found

@@ -44,7 +44,8 @@ def fuse(
         list[str],
         typer.Argument(
             metavar="FILE FILE ...",
-            help="Predictions: one column a class, or a column 'prediction' of labels or numbers.",
+            help="Predictions: one column per class, or a column 'prediction' of labels or "
+            "numbers.",
         ),
     ],
     rule: Annotated[str, _RULE] = "mean",

@@ -41,12 +41,12 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that covey f
 Target = Annotated[str, option("The column to predict.", metavar="COLUMN")]
 Out = Annotated[str | None, option("CSV or Parquet; by default CSV on stdout.", metavar="FILE")]
 _GROUP = option(
-    "Rows of one value belong together (a patient, a speaker): they are held out "
-    "together. Several columns are joined by +, as age+sex.",
+    "Rows with the same value belong together (a patient, a speaker) and are held out together. "
+    "Join several columns by +, as age+sex.",
     metavar="COLUMN",
 )
 Group = Annotated[str | None, _GROUP]
-_TIME = option("When a row was made: later rows are held out.", metavar="COLUMN")
+_TIME = option("The time of a row: later rows are held out.", metavar="COLUMN")
 Time = Annotated[str | None, _TIME]
 Drop = Annotated[list[str] | None, option("Leave a column out; repeatable.", metavar="COLUMN")]
 _KEEP = option("Use a column even if it looks like an id; repeatable.", metavar="COLUMN")
@@ -61,8 +61,8 @@ Task = Annotated[Literal["auto", "classes", "numbers"], _TASK]
 Seed = Annotated[int, option("The same seed gives the same result.", min=0, max=2**32 - 1)]
 Json = Annotated[bool, option("One JSON object on stdout.", "--json")]
 _RAW = option(
-    "Write text to CSV as it is, also where a spreadsheet would take it for a formula; "
-    "by default an apostrophe comes before.",
+    "Write text to CSV unchanged, even if a spreadsheet would read it as a formula; by default "
+    "an apostrophe is put before it.",
     "--raw",
 )
 Raw = Annotated[bool, _RAW]

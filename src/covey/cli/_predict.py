@@ -25,15 +25,14 @@ EXAMPLE = (
 )
 
 
-_EXPLAIN = options.option("What speaks for and against it, and who decided.", "--explain")
+_EXPLAIN = options.option("Add the reasons for and against it, and who decided.", "--explain")
 _LEVEL = options.option(
-    "The classes that a row may have, or bounds of its number: such a share of rows "
-    "(0.9) has the truth in there.",
+    "Add the classes that a row may have, or bounds of its number, which hold the truth for this"
+    " share of rows (0.9).",
     metavar="SHARE",
 )
 _REJECT = options.option(
-    "Leave such a share of rows (0.1), of which the model is least sure, to a "
-    "person: they get no prediction.",
+    "Leave this share of rows (0.1), the least sure ones, to a person: they get no prediction.",
     metavar="SHARE",
 )
 _COPY = options.option("Copy a column of the table; repeatable.", metavar="COLUMN")
@@ -44,7 +43,7 @@ def predict(
     table: options.Table,
     sheet: options.Sheet = None,
     out: options.Out = None,
-    proba: Annotated[bool, options.option("A column of each class.", "--proba")] = False,
+    proba: Annotated[bool, options.option("Add a column for each class.", "--proba")] = False,
     explain: Annotated[bool, _EXPLAIN] = False,
     level: Annotated[float | None, _LEVEL] = None,
     reject: Annotated[float | None, _REJECT] = None,

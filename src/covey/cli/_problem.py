@@ -331,7 +331,7 @@ def is_regression(
     if numeric and not np.isfinite(values).all():
         strange = values[~np.isfinite(values)].iloc[0]
         raise CommandError(
-            f"the target {target!r} holds {strange}, which is no number to learn; leave such "
+            f"the target {target!r} holds {strange}, which is not a number to learn; leave such "
             "cells empty."
         )
     if task == "numbers" and not numeric:

@@ -21,7 +21,7 @@ EXAMPLE = (*options.FITTED, "covey report flock.covey wine.csv --out report.html
 
 _TARGET = options.option("The true values; by default the model's target.", metavar="COLUMN")
 _NAME = options.option(
-    "What names the rows; by default they are counted.", "--id", metavar="COLUMN"
+    "The column that names the rows; by default they are counted.", "--id", metavar="COLUMN"
 )
 
 

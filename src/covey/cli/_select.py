@@ -14,7 +14,7 @@ EXAMPLE = ("covey demo --table wine.csv", "covey select wine.csv --target cultiv
 _LEVEL = options.option(
     "The share of selected columns that may carry nothing, on average.", min=0.0001, max=0.9999
 )
-_RESAMPLES = options.option("On how many halves of the rows members are grown.", min=2)
+_RESAMPLES = options.option("How many halves of the rows members are grown on.", min=2)
 
 
 def select(

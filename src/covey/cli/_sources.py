@@ -224,7 +224,7 @@ def _records(source: Any, name: str, note: Note) -> Iterator[dict[str, Any]]:
         empty = False
         if not isinstance(row, dict):
             raise CommandError(
-                f"{name}: {where} is no object; a table in JSON has one object a row, such as "
+                f"{name}: {where} is not an object; a table in JSON has one object a row, such as "
                 '{"age": 31, "town": "Oslo"}.'
             )
         yield row
@@ -237,7 +237,7 @@ def _parsed(text: bytes, where: str) -> Any:
         return json.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         said = getattr(error, "msg", "a value in it is too long or too deep")
-        raise CommandError(f"{where} is no JSON: {said}.") from None
+        raise CommandError(f"{where} is not JSON: {said}.") from None
 
 
 # -- spreadsheets ---------------------------------------------------------------------------------
@@ -422,7 +422,7 @@ def _table_of(path: str, table: str | None, kinds: dict[str, str]) -> str:
 
 def _quoted(name: str) -> str:
     if "\0" in name:
-        raise CommandError(f"{name!r} is no name of a table or column.")
+        raise CommandError(f"{name!r} is not a name of a table or column.")
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -211,7 +211,7 @@ def _features(X: Any, number: int, names: Sequence[str] | None) -> Any:
             X = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Block {number} of X holds what is no number ({error}); encode it as numbers."
+            f"Block {number} of X holds values that are not numbers ({error}); encode them."
         ) from None
     if X.ndim != 2:
         raise ValueError(f"Block {number} of X must have two dimensions, got shape {X.shape}.")
@@ -262,7 +262,7 @@ def _numbers(values: Any, name: str, number: int, low: float = -np.inf) -> np.nd
             values = values.to_numpy(dtype=np.float64, na_value=np.nan)
         values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} holds what is no number in block {number}.") from None
+        raise ValueError(f"{name} holds values that are not numbers in block {number}.") from None
     values = _one_dimensional(values, name, number)
     broken = ~(np.isfinite(values) & (values >= low))
     if broken.any():

@@ -406,7 +406,7 @@ class DynamicSelection(Fuser):
             value = getattr(self, name)
             whole = isinstance(value, int | np.integer) and value is not True and value > 0
             if value is not None and not (whole and name in self._row.options):
-                return f"whose {name} is no whole number above 0"
+                return f"whose {name} is not a whole number above 0"
         return None
 
     _of_numbers = property(lambda self: self.squared_errors_ is not None)
@@ -429,7 +429,7 @@ class DynamicSelection(Fuser):
             refuse("scaler", "does not scale these columns.", fits)
         if self._row.worth is true_probability:
             inside = ((self.worth_ >= 0) & (self.worth_ <= 1)).all()
-            refuse("worth", "are no probabilities.", inside)
+            refuse("worth", "are not probabilities.", inside)
         if self._n_profiles():
             n_members, n_classes = self.right_.shape[1], len(self.classes_)
             width = n_members * (1 if n_classes == 2 else n_classes)

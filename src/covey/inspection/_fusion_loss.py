@@ -152,7 +152,7 @@ def _check(ensemble: Any, P: Predictions) -> None:
     fuser = ensemble.fuser_
     if not (hasattr(fuser, "fuse_by") or isinstance(fuser, LinearPool | LogPool)):
         raise ValueError(
-            f"{fuser.title} is no mean of its members, so that its loss is not theirs "
+            f"{fuser.title} is not a mean of its members, so that its loss is not theirs "
             "less an ambiguity; use an ensemble fused by 'product', 'mean' or a gate."
         )
     if P.kind not in ("probability", "value"):

@@ -147,7 +147,7 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
     if known is None:
         raise ValueError(
             f"This {type(model).__name__} does not know what is typical of its columns (it was "
-            "saved by an older covey, fitted by blocks of rows, or is no model of covey); give "
+            "saved by an older covey, fitted by blocks of rows, or is not a model of covey); give "
             "rows to learn that from as background=."
         )
     return known
@@ -315,7 +315,7 @@ class Row:
             return self.names.index(str(column))
         shown = ", ".join(map(repr, self.names[:5])) + (", ..." if len(self.names) > 5 else "")
         raise ValueError(
-            f"{parameter} names {column!r}, which is no column of the model ({shown})."
+            f"{parameter} names {column!r}, which is not a column of the model ({shown})."
         )
 
     def own(self, place: int) -> Any:

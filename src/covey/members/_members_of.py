@@ -222,7 +222,7 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
     def _restored(self) -> None:
         fits = getattr(self.estimator, "n_features_in_", -1) == len(self.columns)
         fits = fits and self._accepts(self.estimator)
-        refuse("estimator", "is no fitted model of this kind.", fits)
+        refuse("estimator", "is not a fitted model of this kind.", fits)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

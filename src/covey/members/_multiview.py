@@ -674,7 +674,7 @@ def labelled_rows(y: np.ndarray, unlabeled_label: Any) -> np.ndarray:
     other_kind, written = not isinstance(unlabeled_label, str | None), str(unlabeled_label)
     if other_kind and any(isinstance(label, str) and label == written for label in y):
         raise ValueError(
-            f"unlabeled_label={unlabeled_label!r} is no string, but y holds strings, "
+            f"unlabeled_label={unlabeled_label!r} is not a string, but y holds strings, "
             f"{written!r} among them; use unlabeled_label={written!r}."
         )
     labelled = ~np.broadcast_to(unlabelled, y.shape)

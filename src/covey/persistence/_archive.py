@@ -226,7 +226,7 @@ class Contents:
         try:
             return json.loads(text.decode(), object_pairs_hook=_once, parse_constant=_no_number)
         except (ValueError, RecursionError):
-            damaged(DOCUMENT, "is no JSON document.")
+            damaged(DOCUMENT, "is not a JSON document.")
 
     def array(self, number: int, kind: str, shape: Sequence[int | None], where: str) -> np.ndarray:
         """Return an array of a kind and shape, in which None is any length."""
@@ -235,7 +235,7 @@ class Contents:
             begun = self._read(stream, min(entry.file_size, _AT_ONCE))
             dtype, found, length = _header(begun, where)
             if dtype != stored_as(kind):
-                damaged(where, f"is no array of the kind {kind!r}.")
+                damaged(where, f"is not an array of the kind {kind!r}.")
             fits = len(found) == len(shape) and all(
                 wanted in (None, given) for wanted, given in zip(shape, found, strict=True)
             )
@@ -300,14 +300,14 @@ def _header(begun: bytearray, where: str) -> tuple[np.dtype, tuple[int, ...], in
     """Return the type and shape of an array, and where its numbers start, from its first bytes."""
     begin = len(_MAGIC) + 2
     if len(begun) < begin:
-        damaged(where, "is no array.")
+        damaged(where, "is not an array.")
     end = begin + int.from_bytes(begun[begin - 2 : begin], "little")
     # Numbers are in place for compiled code if they start at a multiple of 64.
     if not begun.startswith(_MAGIC) or end > min(begin + _LONGEST_HEADER, len(begun)) or end % 64:
-        damaged(where, "is no array as covey.save writes them.")
+        damaged(where, "is not an array as covey.save writes them.")
     found = _type_and_shape(bytes(begun[begin:end]))
     if found is None:
-        damaged(where, "is no array of plain numbers.")
+        damaged(where, "is not an array of plain numbers.")
     return *found, end
 
 
@@ -329,4 +329,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON.")
+    raise ValueError(f"{name} is not a number in JSON.")

@@ -104,7 +104,7 @@ class _Scaler(OfTable):
             refuse(name, "does not fit.", type(used) is bool and (wanted is not None or not used))
         seen = np.asarray(self.n_samples_seen_)
         fits = seen.dtype.kind in "if" and seen.shape in ((), (self.n_features_in_,))
-        refuse("n_samples_seen", "are no counts.", fits and (seen >= 0).all())
+        refuse("n_samples_seen", "are not counts.", fits and (seen >= 0).all())
 
 
 class _Frozen:

@@ -66,7 +66,7 @@ class Node:
     def __init__(self, value: Any, source: Source, where: str) -> None:
         self.where = where
         if type(value) is not dict:
-            damaged(where, "is no object.")
+            damaged(where, "is not an object.")
         self._left = dict(value)
         self._source = source
 
@@ -119,14 +119,14 @@ class Node:
     def whole(self, name: str, low: int = 0, high: int = _MOST) -> int:
         """Return a whole number within bounds."""
         value = self._take(name)
-        self.check(type(value) is int, name, "is no whole number.")
+        self.check(type(value) is int, name, "is not a whole number.")
         self.check(low <= value <= high, name, f"is not between {low} and {high}.")
         return value
 
     def number(self, name: str, low: float = -LARGEST, high: float = LARGEST) -> float:
         """Return a finite number within bounds."""
         value = self._take(name)
-        self.check(type(value) in (int, float), name, "is no number.")
+        self.check(type(value) in (int, float), name, "is not a number.")
         value = float(value) if abs(value) <= LARGEST else math.inf
         self.check_range(low <= value <= high, name, f"is not between {low} and {high}.")
         return value
@@ -134,7 +134,7 @@ class Node:
     def text(self, name: str, choices: Collection[str] | None = None) -> str:
         """Return a string, or one of a few."""
         value = self._take(name)
-        self.check(type(value) is str and len(value) <= _LONGEST_TEXT, name, "is no text.")
+        self.check(type(value) is str and len(value) <= _LONGEST_TEXT, name, "is not text.")
         self.check(choices is None or value in choices, name, "is none of what it may be.")
         return value
 
@@ -199,12 +199,12 @@ class Node:
         """Return a list of strings, of a length if one is given."""
         value = self._take(name)
         two = type(value) is list and [type(part) for part in value] == [int, int]
-        self.check(two, name, "is no list of text.")
+        self.check(two, name, "is not a list of text.")
         contents, where = self._source.contents, f"{self.where}.{name}"
         lengths = contents.array(value[0], "whole", (length,), where)
         data = contents.array(value[1], "byte", (None,), where)
         fits = not lengths.size or (lengths.min() >= 0 and lengths.max() <= _LONGEST_TEXT)
-        self.check(fits and lengths.sum() == data.size, name, "is no list of text.")
+        self.check(fits and lengths.sum() == data.size, name, "is not a list of text.")
         ends = np.cumsum(lengths).tolist()
         data = data.tobytes()
         try:
@@ -258,14 +258,14 @@ class Node:
         """Return a list of strings, each one of a few."""
         value = self._list(name, length)
         fits = all(type(part) is str and part in choices for part in value)
-        self.check(fits, name, "is no list of what it may be.")
+        self.check(fits, name, "is not a list of what it may be.")
         return value
 
     def member_names(self, name: str) -> list[str]:
         """Return names of members or steps: different, and none that an object has for itself."""
         names = self.texts(name)
         plain = all(one and not one.startswith("_") and "__" not in one for one in names)
-        self.check(plain and len(set(names)) == len(names), name, "are no names of members.")
+        self.check(plain and len(set(names)) == len(names), name, "are not names of members.")
         return names
 
     # -- parts ---------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ class Node:
     def _list(self, name: str, length: int | None) -> list[Any]:
         value = self._take(name)
         fits = type(value) is list and length in (None, len(value))
-        self.check(fits, name, "is no list, or one of another length.")
+        self.check(fits, name, "is not a list, or one of another length.")
         return value
 
     def model(self, name: str) -> Any:
@@ -410,7 +410,7 @@ class Node:
     def plain_lists(self, name: str, length: int) -> list[list[Any]]:
         """Return a list of lists of plain values."""
         found = [self._plain(part, name) for part in self._list(name, length)]
-        self.check(all(type(part) is list for part in found), name, "is no list of lists.")
+        self.check(all(type(part) is list for part in found), name, "is not a list of lists.")
         return found
 
     def plain(self, name: str) -> Any:
@@ -419,13 +419,13 @@ class Node:
 
     def _plain(self, value: Any, name: str) -> Any:
         if type(value) is dict:
-            self.check(len(value) == 1, name, "is no plain value.")
+            self.check(len(value) == 1, name, "is not a plain value.")
             ((kind, part),) = value.items()
             if kind == "float":
-                self.check(part in ("inf", "-inf", "nan"), name, "is no number.")
+                self.check(part in ("inf", "-inf", "nan"), name, "is not a number.")
                 return float(part)
             fits = kind in ("list", "tuple", "array", "dict") and type(part) is list
-            self.check(fits, name, "is no plain value.")
+            self.check(fits, name, "is not a plain value.")
             if kind == "dict":
                 return self._dict(part, name)
             parts = [self._plain(one, name) for one in part]
@@ -433,10 +433,12 @@ class Node:
                 one = {type(each) for each in parts} <= {bool, int, float} or all(
                     type(each) is str for each in parts
                 )
-                self.check(one and parts, name, "is no plain array.")
+                self.check(one and parts, name, "is not a plain array.")
                 return np.array(parts)
             return tuple(parts) if kind == "tuple" else parts
-        self.check(value is None or type(value) in (bool, int, float, str), name, "is no value.")
+        self.check(
+            value is None or type(value) in (bool, int, float, str), name, "is not a value."
+        )
         if type(value) is int:
             self.check(abs(value) < 2**63, name, "is too large.")
         if type(value) is float:
@@ -445,14 +447,14 @@ class Node:
 
     def _dict(self, pairs: list[Any], name: str) -> dict[Any, Any]:
         proper = all(type(pair) is list and len(pair) == 2 for pair in pairs)
-        self.check(proper, name, "is no plain value.")
+        self.check(proper, name, "is not a plain value.")
         found = {}
         for key, value in pairs:
             key = self._plain(key, name)
             hashable = key is None or isinstance(key, bool | int | float | str | tuple)
-            self.check(hashable, name, "is no plain value.")
+            self.check(hashable, name, "is not a plain value.")
             try:
                 found[key] = self._plain(value, name)
             except TypeError:
-                damaged(f"{self.where}.{name}", "is no plain value.")
+                damaged(f"{self.where}.{name}", "is not a plain value.")
         return found

@@ -102,7 +102,7 @@ def read_model(node: Node) -> Any:
             node.refuse(error)
         if node.has("evaluation"):
             known = node.plain("evaluation")
-            node.check(isinstance(known, str), "evaluation", "is no text.")
+            node.check(isinstance(known, str), "evaluation", "is not text.")
             try:
                 model.evaluation_ = Evaluation.from_json(known)
             except (ValueError, RecursionError):

@@ -60,7 +60,7 @@ def _read_rows(inner: Node, kinds: list[Kind]) -> tuple[tuple[Any, ...], ...]:
     for kind in kinds:
         values = next(rows if kind == "number" else others)
         proper = kind == "number" or (len(values) == n_kept and _are_words(values, kind))
-        inner.check(proper, "kept_words", "is no list of words.")
+        inner.check(proper, "kept_words", "is not a list of words.")
         kept.append(tuple(values))
     return tuple(kept)
 
@@ -89,7 +89,7 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[SeenColumns, d
             continue
         words = next(listed)
         proper = 0 < len(words) <= MOST_WORDS + 1 and _are_words(words, kind)
-        inner.check(proper, "words", "is no list of words.")
+        inner.check(proper, "words", "is not a list of words.")
         columns.append(SeenColumn(called, kind, words[0], tuple(words[1:])))
     return SeenColumns(tuple(columns), _read_rows(inner, kinds)), known
 

@@ -175,7 +175,7 @@ def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node
     n_features, first = model.n_features_in_, _trees_of(model)[0]
     first.n_features_in_ = n_features
     first.max_features_ = node.whole("max_features", 1, n_features)
-    node.check(np.array_equal(leaf, found.right_child == _LEAF), "left_child", "is no child.")
+    node.check(np.array_equal(leaf, found.right_child == _LEAF), "left_child", "is not a child.")
     split = found.feature[~leaf]
     inside = ((split >= 0) & (split < n_features)).all()
     inside = inside and (found.feature[leaf] == _UNUSED).all()
@@ -184,7 +184,7 @@ def _replace_trees(model: Any, classes: np.ndarray | None, is_forest: bool, node
     values = node.array("values", (len(leaf), n_values), low=-FAR, high=FAR)
     if classes is not None:
         shares = (values >= 0).all() and np.allclose(values.sum(axis=1), 1.0, atol=1e-6)
-        node.check(shares, "values", "are no probabilities.")
+        node.check(shares, "values", "are not probabilities.")
     state = first.tree_.__getstate__()
     made = _made_nodes(found, node, _TreeNodes, state["nodes"].dtype)
     trees = []

@@ -160,7 +160,7 @@ def plain_numbers(X: Any, columns: np.ndarray) -> np.ndarray:
             for column in columns:
                 plain_numbers(X, np.array([column]))
             raise ValueError(
-                f"X holds columns that are no numbers together ({first_line(error)}); encode "
+                f"X holds columns that are not numbers together ({first_line(error)}); encode "
                 "dates as numbers, or drop them."
             ) from None
         name = repr(str(X.columns[columns[0]])) if is_table_of_columns(X) else int(columns[0])

@@ -103,8 +103,8 @@ class ColumnEncoder:
     def told(self, name: str, count: int, total: int, example: object) -> str:
         """Return a sentence on how many values of a column cannot be read."""
         return (
-            f"{count:,} of {total:,} values of {name} are strange to the model "
-            f"({str(example)!r}; at the fit {self.seen}) and count as not known."
+            f"{count:,} of {total:,} values of {name} are unknown to the model "
+            f"({str(example)!r}; at the fit {self.seen}) and count as missing."
         )
 
 
@@ -234,7 +234,7 @@ class Text(ColumnEncoder):
     scale: Annotated[np.float32, stored.As(stored.Number(1e-30, 1e30), float, np.float32)]
 
     def _restored(self) -> None:
-        refuse("lengths", "are no lengths.", self.lengths[0] <= self.lengths[1])
+        refuse("lengths", "are not lengths.", self.lengths[0] <= self.lengths[1])
         fits = self.directions is not None or self.n_columns <= len(self.n_grams)
         refuse("n_columns", "is more than there are n-grams.", fits)
 
@@ -300,7 +300,7 @@ class Dates(ColumnEncoder):
         used = _DIRECTIVE.findall(self.format)
         proper = self.format.isprintable() and len(set(used)) == len(used)
         proper = proper and all(one and one in _DIRECTIVES for one in used)
-        refuse("format", "is no format of dates.", proper)
+        refuse("format", "is not a format of dates.", proper)
         import pandas as pd
 
         try:
@@ -308,7 +308,7 @@ class Dates(ColumnEncoder):
                 pd.Series(["", "x"]), format=self.format, errors="coerce", utc="z" in used
             )
         except ValueError:
-            refuse("format", "is no format of dates.")
+            refuse("format", "is not a format of dates.")
 
     @property
     def n_columns(self) -> int:

@@ -58,7 +58,7 @@ class NumberFormat:
     unit: Annotated[str, Text(20)] = ""
 
     def numbers(self, text: Any) -> Any:
-        """Return text (an Arrow array) as floats, null where it is no number in this format."""
+        """Return text (an Arrow array) as floats, null where it is not a number in this format."""
         parts = _parts(text)
         return as_numbers(text) if parts is None else self._numbers(text, parts)
 
@@ -77,14 +77,14 @@ class NumberFormat:
 class Reading:
     """The result of reading a column of text as numbers."""
 
-    numbers: Any  # an Arrow array of floats, null where the text is no number
+    numbers: Any  # an Arrow array of floats, null where the text is not a number
     form: NumberFormat | None  # None: the format of Python and all computers
     marks: frozenset[str] = frozenset()  # decimal marks that some value must have meant
     ambiguous: bool = False  # whether 1,234 may be a little more than one, or a thousand
 
 
 def as_numbers(text: Any) -> Any:
-    """Return text as floats, null where it is no number as all computers write them."""
+    """Return text as floats, null where it is not a number as all computers write them."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -149,7 +149,7 @@ def are_codes(text: Any) -> bool:
 
 
 def _parts(text: Any) -> dict[str, Any] | None:
-    """Return sign, digits, power and unit of each text, null where it is no number.
+    """Return sign, digits, power and unit of each text, null where it is not a number.
 
     None if no text is a number.
     """

@@ -15,6 +15,11 @@ from tests._core.search.test_cross_fit import cross_fit, table  # noqa: F401
 PRODUCTS = Basis.products(np.array([False, True, False, False]), np.zeros(4))
 
 
+def grade(value):
+    """Return the same for values that are less than a hundredth apart."""
+    return round(np.log(value) / np.log(1.01)) if value > 0 else -np.inf
+
+
 def literal_exchange(basis, kept, squares, slopes, n_units, most, one_of):
     """The weakest pairs leave, one by one, and the most wanted ones come, one by one."""
     n_members, n_features = kept.shape
@@ -41,12 +46,12 @@ def literal_exchange(basis, kept, squares, slopes, n_units, most, one_of):
     inside = [pair for pair in pairs if kept[pair]]
     outside = [pair for pair in pairs if not kept[pair]]
     n_leaving = max(1, n_units * n_members // one_of)
-    leaving = sorted(inside, key=lambda pair: whole(*pair))[:n_leaving]
+    leaving = sorted(inside, key=lambda pair: grade(whole(*pair)))[:n_leaving]
     found = kept.copy()
     for pair in leaving:
         found[pair] = False
     # Where there are not enough others, some that left come back.
-    wanted = sorted(outside, key=lambda pair: -of_columns(slopes, *pair))
+    wanted = sorted(outside, key=lambda pair: -grade(of_columns(slopes, *pair)))
     for pair in [*wanted, *sorted(leaving)]:
         room = found.sum() < n_units * n_members
         if room and found[pair[0]].sum() < min(most, 2 * n_units):
@@ -75,6 +80,21 @@ def test_the_weakest_are_exchanged_for_the_most_wanted(basis, n_members):
             for run, kept in enumerate(found):
                 how = squares[run], slopes[run], n_units, most, one_of[run]
                 assert_array_equal(kept, literal_exchange(basis, first[run], *how))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rounding_does_not_decide_who_is_exchanged(seed):
+    rng = np.random.default_rng(seed)
+    columns = FeatureColumns(Basis.plain(8), np.arange(8), np.ones(8, dtype=bool))
+    # Many are equal.
+    squares, slopes = 1.01 ** rng.integers(-2, 3, (2, 1, 3, 8))
+    kept = columns.strongest(rng.random((1, 3, 8)), 4, 8)
+    rounded = [
+        values * (1 + 1e-9 * rng.standard_normal(kept.shape)) for values in (squares, slopes)
+    ]
+    one_of = np.array([3])
+    expected = exchanged(columns, kept, squares, slopes, 4, 8, one_of)
+    assert_array_equal(exchanged(columns, kept, *rounded, 4, 8, one_of), expected)
 
 
 def softmax(logits, axis):

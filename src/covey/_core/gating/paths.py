@@ -23,6 +23,13 @@ SHARES = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)
 _TIMES = 2
 
 
+def graded(strength: FloatArray) -> FloatArray:
+    """Return grades of strengths, a hundredth apart, so that rounding decides nothing."""
+    grades, positive = np.zeros_like(strength), strength > 0
+    grades[positive] = 1.01 ** np.round(np.log(strength[positive]) / np.log(1.01))
+    return grades
+
+
 class FeatureColumns:
     """The columns of a basis, and the units of features that they are made of.
 
@@ -118,11 +125,7 @@ class FeatureColumns:
         passed over.
         """
         n_runs, n_members, _ = strength.shape
-        # Grades are a hundredth apart, so that rounding decides nothing.
-        positive = strength > 0
-        grades = np.zeros_like(strength)
-        grades[positive] = 1.01 ** np.round(np.log(strength[positive]) / np.log(1.01))
-        strength = grades
+        strength = graded(strength)
         allowed = self._within(strength, most_features - self._always)
         order = np.argsort(-strength, axis=2, kind="stable")
         np.put_along_axis(allowed, order[..., _TIMES * n_units :], False, axis=2)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.gating.paths import FeatureColumns
+from covey._core.gating.paths import FeatureColumns, graded
 
 #: Members of more features on average gain nothing by an exchange.
 MOST_UNITS = 10
@@ -43,7 +43,7 @@ def exchanged(
     squares of their coefficients and of the likelihood's slopes by these. The limits are those of
     `FeatureColumns.strongest`.
     """
-    strength = columns.strength(squares)
+    strength = graded(columns.strength(squares))
     by_strength = np.argsort(
         np.where(kept, strength, np.inf).reshape(len(kept), -1), kind="stable"
     )
