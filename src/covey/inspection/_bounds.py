@@ -109,8 +109,8 @@ def oracle_bounds(errors: ArrayLike) -> tuple[float, float]:
     """Return Frechet's bounds on the oracle's error, from the members' errors alone.
 
     The oracle errs where all members do (leave out members that predict the same for every sample,
-    which would make it right without any knowledge). However they depend on each other, ``max(0, 1
-    - sum_k (1 - e_k)) <= e_oracle <= min_k e_k``, and some members reach either end.
+    which would make it right without any knowledge). However members depend on each other,
+    ``max(0, 1 - sum_k (1 - e_k)) <= e_oracle <= min_k e_k``, and some members reach either end.
 
     The only assumption is that the errors are known; `oracle_interval` estimates them. The lower
     bound is 0, and guarantees nothing, once the members' accuracies sum to 1 or more: two members
@@ -237,9 +237,8 @@ def vote_bound(
 
     Notes
     -----
-    Let R be the error of one member drawn by the weights (the Gibbs risk), and T the
-    chance that two members drawn in this way both err (the tandem loss). The vote's error is at
-    most
+    Let R be the error of one member drawn by the weights (the Gibbs risk), and T the chance that
+    two members drawn in this way both err (the tandem loss). The vote's error is at most
 
     - ``"first_order"``: 2 R. It is twice the best member's error at least, since it ignores how
       members complement each other. Vacuous, 1 or more, if R is one half or more.

@@ -611,11 +611,12 @@ class Ensemble(ABC, Estimator):
     def gap_closed(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return how much of the way from equal weights to the oracle the fusion goes.
 
-        The accuracies are those of the fused decision, of the same members with equal weights (the
-        paper's g_EW; a majority vote of members without probabilities) and of the oracle: ``(score
-        - equal) / (oracle - equal)``, where constant members count as in `oracle_score`. 0 is as
-        good as equal weights, 1 as the oracle, and a fusion that mixes members can be above; NaN
-        where the oracle is no better than equal weights. The parameters are those of ``score``.
+        It is ``(score - equal) / (oracle - equal)``, from the accuracies of the fused decision, of
+        the same members with equal weights (the paper's g_EW; a majority vote of members without
+        probabilities) and of the oracle, where constant members count as in `oracle_score`. 0 is
+        as good as equal weights, 1 as the oracle, and a fusion that mixes members can be above;
+        NaN where the oracle is no better than equal weights. The parameters are those of
+        ``score``.
         """
         check_is_fitted(self, "fuser_")
         votes = getattr(self, "kind_", "probability") != "probability"
