@@ -41,12 +41,11 @@ _LEAST = float(np.finfo(np.float64).eps)
 
 
 def _odds(logits: Array) -> Array:
-    """Return exp(logits), in place and kept finite: beyond the bound a probability is 0 or 1."""
+    """Return exp(logits), kept finite: beyond the bound a probability is 0 or 1."""
     xp = namespace_of(logits)
-    # Its inverse, multiplied by a gate, is still a normal number.
+    # The inverse of the bound, multiplied by a gate, is still a normal number.
     most = 0.9 * float(np.log(float(xp.finfo(logits.dtype).max)))
-    most = xp.asarray(most, dtype=logits.dtype, device=device(logits))
-    return xp.exp(xp.minimum(logits, most, out=logits), out=logits)
+    return xp.exp(xp.clip(logits, None, most))
 
 
 def softmax_first(logits: Array) -> Array:
@@ -120,21 +119,13 @@ class ClassLikelihood:
         overwritten.
         """
         if logits.shape[1] < self.n_outputs:
-            signs = self._signs(logits)
+            # What a contrast is multiplied by to be the margin of a row's class.
+            signs = namespace_of(weight).full_like(weight[0, :], float(np.sqrt(2.0)))
+            signs[self.blocks[0]] *= -1.0
             of_two = self._linear_of_two if pool == "linear" else self._log_of_two
             return of_two(logits[:, 0], signs, gates, weight)
         of_pool = self._linear if pool == "linear" else self._log
         return of_pool(logits, gates, weight, frozen)
-
-    def _signs(self, contrasts: Array) -> Array:
-        """Return what a contrast is multiplied by to be the margin of each row's class, (n,)."""
-        xp, where = (
-            namespace_of(contrasts),
-            {"dtype": contrasts.dtype, "device": device(contrasts)},
-        )
-        signs = xp.full(contrasts.shape[-1], float(np.sqrt(2.0)), **where)
-        signs[self.blocks[0]] *= -1.0
-        return signs
 
     def _linear_of_two(
         self, contrasts: Array, signs: Array, gates: Array, weight: Array
@@ -150,10 +141,9 @@ class ClassLikelihood:
         likelihood = xp.sum(true, axis=0)
         value = xp.sum(weight * xp.log(likelihood), axis=1)
         true *= weight / likelihood
-        by_gates = true - weight * gates
         wrong *= true
         wrong *= signs
-        return value, wrong[:, None], by_gates
+        return value, wrong[:, None], true - weight * gates
 
     def _log_of_two(
         self, contrasts: Array, signs: Array, gates: Array, weight: Array
@@ -162,7 +152,7 @@ class ClassLikelihood:
         xp, margins = namespace_of(gates), contrasts * signs
         fused = xp.sum(gates * margins, axis=0)
         value = -xp.sum(weight * xp.logaddexp(xp.zeros_like(fused), -fused), axis=1)
-        pull = weight / (1.0 + _odds(xp.asarray(fused, copy=True)))
+        pull = weight / (1.0 + _odds(fused))
         by_gates = gates * pull * (margins - fused)
         return value, (gates * (pull * signs))[:, None], by_gates
 
