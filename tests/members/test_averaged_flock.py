@@ -70,11 +70,9 @@ def test_what_can_be_read_stays_one_flock():
 
 @pytest.mark.parametrize(
     ("kind", "n_rows", "averages"),
-    [(FlockClassifier, 240, False), (FlockRegressor, 199, False), (FlockRegressor, 240, True)],
+    [(FlockClassifier, 240, True), (FlockRegressor, 199, False), (FlockRegressor, 240, True)],
 )
-def test_by_default_numbers_of_enough_rows_are_averaged_and_classes_are_not(
-    kind, n_rows, averages
-):
+def test_by_default_flocks_of_enough_rows_are_averaged(kind, n_rows, averages):
     X, y = make_friedman1(240, 20, random_state=0)
     if kind is FlockClassifier:
         y = y > np.median(y)

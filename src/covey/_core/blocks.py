@@ -104,6 +104,14 @@ class MemoryBlocks(Blocks[Block]):
         run = in_order if self._side_by_side else map
         return run(lambda block: method(block, *args, **kwargs), self.blocks)
 
+    def sum(
+        self, method: Callable[Concatenate[Block, P], Arrays], *args: P.args, **kwargs: P.kwargs
+    ) -> Arrays:
+        """Call a function of every block, and add up the results: at once, where there is one."""
+        if len(self.blocks) == 1:
+            return method(self.blocks[0], *args, **kwargs)
+        return super().sum(method, *args, **kwargs)
+
 
 # -- threads --------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         well, members alone may then keep single ramps and products of a feature, not only all.
     averaged : "auto" or bool, default="auto"
         Whether to average the flock of all rows with those of the folds (five at most), which has
-        more members to read. "auto": for numbers, if there are 200 rows and 150 terms or more.
+        more members to read. "auto": if there are 200 rows and 150 terms or more, and no limits.
     alpha : float or None, default=None
         The L2 penalty, relative to the mean log-likelihood of a row, for standardized features.
         None: the folds choose among several from 0.0003 to 0.1 (less for more than 500 rows).

@@ -31,8 +31,8 @@ from covey.members._prepared_fit import PreparedFit
 
 # Below this many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
-# A flock of numbers with more terms is not read, so that it may as well be averaged with those of
-# the folds, which have seen enough from this many rows on.
+# A flock with more terms is not read, so that it may as well be averaged with those of the folds,
+# which have seen enough from this many rows on.
 _READ_BY_NOBODY, _ENOUGH_ROWS = 150, 200
 # A sparse table with at most this many columns is usually sparse by accident.
 _FEW_COLUMNS = 100
@@ -205,7 +205,7 @@ class LinearSearch:
         # How many terms a flock may have that is not averaged with those of the folds.
         beyond = 0 if flock.averaged else np.inf
         if flock.averaged == "auto":
-            gains = self._fit.is_numeric and self._rows.n_weighted() >= _ENOUGH_ROWS
+            gains = self._rows.n_weighted() >= _ENOUGH_ROWS
             beyond = _READ_BY_NOBODY if gains and not is_limited(flock) else np.inf
         return {
             "most_features": most,
