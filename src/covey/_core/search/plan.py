@@ -150,6 +150,7 @@ REGRESSION = Task(
     balanced=(
         Gated("features", "features", (3,)),
         Gated("features", "richest", (0, 1, 2, 3)),
+        Gated("ramps", "features", (3,)),
         Gated("ramps", "richest", (0, 2, 3)),
     ),
     best=(
