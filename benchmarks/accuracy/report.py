@@ -55,7 +55,7 @@ def draw_ranks(ranks, path):
         ax.grid(axis="x", color="#e9edf2")
         ax.spines[["top", "right", "left"]].set_visible(False)
     figure.suptitle(
-        "bars that do not overlap differ by more than the critical difference", fontsize=9
+        "bars that do not overlap\ndiffer by more than the critical difference", fontsize=9
     )
     figure.savefig(path, dpi=120)
 

@@ -15,14 +15,13 @@ from benchmarks.accuracy.report import (
     draw_ranks,
     unfinished,
 )
-from benchmarks.arena.tables import MAX_ROWS, N_FOLDS, TABLES
-from benchmarks.regression.report import interval
+from benchmarks.arena.tables import MAX_ROWS, N_FOLDS, TABLES, TWICE
+from benchmarks.regression.report import error_tables, interval
 
 HERE = Path(__file__).parent
 BESIDE, ANCHOR = ("LightGBM", "CatBoost"), "random forest"
 # Of an error of 0, ratios cannot be taken.
 LEAST = 1e-4
-PAIRS = {"migraine, new patients": "migraine", "delay, later days": "delay"}
 
 
 def elo(errors):
@@ -48,8 +47,6 @@ def elo(errors):
 
 def ratios(errors, beside):
     """The geometric mean of ratios with its interval, and on how many tables they are lower."""
-    if not len(errors):
-        return {}
     found = {}
     for name in errors:
         ratio = (errors[name] + LEAST) / (errors[beside] + LEAST)
@@ -114,26 +111,17 @@ def main():
     }
     lines += table_of(of_kind, names)
     both = by_problem(table[table["error"].isna()], "loss")
-    known = [(new, old) for new, old in PAIRS.items() if {new, old} <= {*both.index}]
-    if known:
-        lines += ["", "## People and days that no model has seen", "", "Error (random rows):", ""]
-        columns = {
-            new: {n: f"{both.loc[new, n]:.3f} ({both.loc[old, n]:.3f})" for n in names}
-            for new, old in known
-        }
-        lines += table_of(columns, names)
-    lines += ["", "## Error by table", "", "| table | " + " | ".join(errors) + " |"]
-    lines += ["|" + " --- |" * (errors.shape[1] + 1)]
-    for name, row in errors.iterrows():
-        lines.append(f"| {name} | " + " | ".join(f"{value:.3f}" for value in row) + " |")
-    failed = table[table["error"].notna()]
-    lines += [
-        f"\n{row['rival']} failed on {row['problem']}, fold {row['split']}: {row['error']}"
-        for _, row in failed.iterrows()
-    ]
+    lines += ["", "## People and days that no model has seen", "", "Error (random rows):", ""]
+    columns = {}
+    for new in TWICE:
+        old = new.partition(",")[0]
+        columns[new] = {n: f"{both.loc[new, n]:.3f} ({both.loc[old, n]:.3f})" for n in names}
+    lines += table_of(columns, names)
+    lines += ["", "## Error by table", ""]
+    lines += error_tables(errors, table[table["error"].notna()])
     draw_ranks({"error": (ranks.mean(), gap)}, arguments.results.with_name("ranks.png"))
     arguments.results.with_name("report.md").write_text("\n".join(lines) + "\n")
-    print("\n".join(lines[: 10 + 2 * len(names) + 6]))
+    print("\n".join(lines[: 8 + len(names)]))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """The rivals of the arena: defaults, and boosting tuned by twenty draws, the best five averaged.
 
-A function of the kind of answer, of the columns of categories and of the seed gives a model.
+A function of the kind of answer and of the seed gives a model.
 """
 
 import time
 
 import numpy as np
-import pandas as pd
 from scipy.stats import loguniform, randint
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import (
@@ -128,7 +127,7 @@ def linear(kind, seed):
 class Tuned:
     """Twenty draws by three folds, of which the five best are fitted again and averaged.
 
-    No draw is begun after some seconds of the processor; then the defaults are among the drawn.
+    The defaults are the first draw. No other is begun after some seconds of the processor.
     """
 
     def __init__(self, make, space, kind, seed):
@@ -184,8 +183,3 @@ RIVALS = {
     "extra trees": forest(ExtraTreesClassifier, ExtraTreesRegressor),
     "linear": linear,
 }
-
-
-def as_frame(X):
-    """A copy, for no rival may change what the next one is given."""
-    return pd.DataFrame(X).copy()

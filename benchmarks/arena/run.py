@@ -16,7 +16,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from benchmarks import fits
 from benchmarks.arena import tables
-from benchmarks.arena.rivals import RIVALS, as_frame
+from benchmarks.arena.rivals import RIVALS
 
 HERE = Path(__file__).parent
 KEYS = ("fold", "rival", "problem")
@@ -41,15 +41,16 @@ def one(number, rival, problem):
     if number >= len(folds):
         return []
     train, test = folds[number]
+    X_train, X_test = X.iloc[train].copy(), X.iloc[test].copy()
     line = {"error": ""}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             started = time.process_time()
-            model = RIVALS[rival](kind, number).fit(as_frame(X.iloc[train]), y[train])
+            model = RIVALS[rival](kind, number).fit(X_train, y[train])
             line["fit_seconds"] = time.process_time() - started
             started = time.process_time()
-            line["loss"] = loss(kind, model, as_frame(X.iloc[test]), y[test], np.unique(y[train]))
+            line["loss"] = loss(kind, model, X_test, y[test], np.unique(y[train]))
             line["predict_seconds"] = time.process_time() - started
         except Exception as error:
             return line | {"error": fits.failure(error)}

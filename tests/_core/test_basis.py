@@ -1,5 +1,7 @@
 """What members see: ramps and products, against their definitions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -120,6 +122,23 @@ def test_a_basis_of_standardized_features_gives_the_same_columns(columns, bounde
     single = standardized.expand(Z.astype(np.float32))
     assert single.dtype == np.float32
     assert_allclose(single, found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("row", "held"),
+    [
+        ([0.5, 0.5], [0.5, 0.5]),
+        ([9.0, 0.5], [2.0, 0.5]),
+        ([-9.0, 0.5], [-1.0, 0.5]),
+        ([0.5, 25.0], [0.5, 20.0]),
+        ([15.0, 15.0], [2.0, 15.0]),
+    ],
+)
+def test_a_value_beyond_reach_on_either_side_is_held_there(row, held):
+    basis = replace(Basis.plain(2), seen=np.array([[0.0, 0.0], [1.0, 10.0]]))
+    assert_array_equal(basis.reach, [[-1.0, -10.0], [2.0, 20.0]])
+    X = np.array([[0.2, 0.2], row])
+    assert_array_equal(basis.rows(X), [[0.2, 0.2], held])
 
 
 @pytest.mark.torch

@@ -132,7 +132,7 @@ class _Shared:
 _shared = _Shared()
 # The C library of Linux gives the memory of large arrays back when they are freed, and to be
 # given it again, page by page, can take as long as the arithmetic. It keeps what is smaller than
-# an array that was freed: one of so many bytes.
+# an array that was freed before: one of this many bytes.
 _KEPT = 8 << 20
 # Whether this thread is one of the pool's.
 _own = threading.local()

@@ -19,8 +19,8 @@ from covey._core.gating.paths import FeatureColumns, graded
 
 #: Members of more features on average gain nothing by an exchange.
 MOST_UNITS = 10
-#: One of so many pairs of member and feature leaves, but at least one: where an exchange of many
-#: does not lower the objective, one of fewer is tried.
+#: A third of the pairs of member and feature leave, a sixth, or a single one: where an exchange of
+#: many does not lower the objective, one of fewer is tried.
 ONE_OF = np.array([3, 6, 1 << 30])
 #: The objective has to fall by more than this share.
 LEAST_GAIN = 1e-3
@@ -37,7 +37,7 @@ def exchanged(
     most_features: int,
     one_of: IntArray,
 ) -> BoolArray:
-    """Return the units (R, K, U) that members keep after an exchange of one of so many (R,).
+    """Return the units (R, K, U) that members keep after one in ``one_of`` (R,) is exchanged.
 
     ``kept`` (R, K, U) are those that they have; ``squares`` and ``slopes`` (R, K, P) are the
     squares of their coefficients and of the likelihood's slopes by these. The limits are those of
