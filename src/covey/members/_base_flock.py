@@ -24,7 +24,7 @@ from covey._checkpoint import Journal
 from covey._core.algorithm1.rows import DivergedError
 from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
-from covey._decisions import decided
+from covey._decisions import asked_decision, costs_by_class, decided
 from covey._devices import returned, to_numpy
 from covey._state import AnyOf, OrAbsent, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
@@ -133,6 +133,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     fuser: Any = "gate"
     learning_rate: Any = "auto"
     fit_intercept = scale_features = True
+    costs: Any = None
     warm_start = False
 
     @property
@@ -197,6 +198,10 @@ class Flock(CallbackSupportMixin, Ensemble):
             how = dict[str, Any](seed=self._seed, known=known, journal=journal)
             fit = PreparedFit(self, rows, *columns, **how)
             fit.target = kind.learnt(fit, None if known is None else known.target)
+            if (costs := self.costs) is not None:
+                classes = fit.target.classes
+                costs = costs_by_class(classes, costs, rows.class_weights)
+                asked_decision(classes, costs=costs)  # refused before a search, which takes long
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)
@@ -208,6 +213,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             rows.close()
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # from now on, the model has them
+        if costs is not None:
+            self.decide(costs=costs)
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
@@ -265,7 +272,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         if self.checkpoint is None:
             return None
         parameters = self.get_params(deep=False)
-        for name in ("checkpoint", "device", "n_jobs", "verbose", "random_state"):
+        for name in ("checkpoint", "costs", "device", "n_jobs", "verbose", "random_state"):
             parameters.pop(name, None)
         seed = None if self.random_state is None else self._seed
         try:
