@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from operator import attrgetter
-from typing import Annotated, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
 
 import joblib
 import numpy as np
@@ -46,6 +46,9 @@ from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import Classes, Numbers
 from covey.tables import TablePreparation
 from covey.tables._known_table import KnownTable
+
+if TYPE_CHECKING:
+    from covey.evaluation._scorecard import Scorecard
 
 # The attributes that every fit sets, and that a continued fit keeps.
 _OF_ONE_FIT = ("_importance_of_columns", "decision_", "calibration_", "out_of_fold_", "readable_")
@@ -767,6 +770,44 @@ class Flock(CallbackSupportMixin, Ensemble):
         """
         check_is_fitted(self, "fuser_")
         return self.model_.describe(type(self).__name__, self.importance_)
+
+    def scorecard(
+        self, X: Any, y: ArrayLike, *, label: Any = None, max_points: int = 10
+    ) -> Scorecard:
+        """Return the flock as whole points for conditions, which a person can add by hand.
+
+        It is for two classes and a flock that is additive: one member and no products, such as
+        ``FlockClassifier(max_members=1, max_features=6, feature_groups=[[c] for c in X])``.
+
+        Parameters
+        ----------
+        X, y : array-like or data frame of shape (n_samples, n_features), and (n_samples,)
+            Rows by which columns are cut into conditions, points are rounded, and the chance of
+            each total is learnt. Best are rows that the flock was **not** fitted on.
+        label : label, optional
+            The class that points speak for. By default that of ``decision_``, or the rarer one
+            among these rows.
+        max_points : int, default=10
+            The most points of a condition. Smaller points are taken if they lose next to nothing.
+
+        Returns
+        -------
+        card : covey.evaluation._scorecard.Scorecard
+            ``points``, ``totals``, ``probability(X)``, ``to_html(path)``, ``to_excel(path)``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from covey import FlockClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> flock = FlockClassifier(max_members=1, max_features=2, random_state=0)
+        >>> card = flock.fit(X[::2], y[::2]).scorecard(X[1::2], y[1::2])
+        >>> print(card)
+        """
+        from covey.evaluation._scorecard import make_scorecard
+
+        check_is_fitted(self, "fuser_")
+        return make_scorecard(self, X, y, label, max_points)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the estimator, and the flock once it is fitted."""
