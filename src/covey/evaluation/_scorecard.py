@@ -149,7 +149,7 @@ class Scorecard:
             lost = np.flatnonzero(~met.any(axis=0))
             if len(lost):
                 raise ValueError(
-                    f"{name} is {table[name].iloc[lost[0]]!r} in row {lost[0]}, for which the "
+                    f"{name} is {table[name].iloc[lost[0]]} in row {lost[0]}, for which the "
                     "card has no condition; make it of rows that have such values."
                 )
             sums += np.array([one.points for one in some])[met.argmax(axis=0)]
