@@ -109,6 +109,8 @@ def test_points_follow_the_effects_of_the_flock(flock, card):
     rows, ill = X[1::2], 1 if flock.classes_[1] == "ill" else -1
     base = rows.iloc[[0] * len(rows)].reset_index(drop=True)
     start = ill * flock.decision_function(base[:1])
+    chance = flock.predict_proba(rows)
+    weight = np.maximum(chance[:, 0] * chance[:, 1], 0.01)
     means = {}
     for name, conditions in card.by_column:
         tried = base.assign(**{name: rows[name].to_numpy()})
@@ -122,12 +124,16 @@ def test_points_follow_the_effects_of_the_flock(flock, card):
             else:
                 met = (rows[name] >= one.low) & (rows[name] < one.high)
             assert met.sum() == one.rows
-            means.setdefault(name, []).append((effect[met.to_numpy()].mean(), one.points))
-    # One factor for all columns.
+            met = met.to_numpy()
+            mean = np.average(effect[met], weights=weight[met])
+            means.setdefault(name, []).append((mean, one.points))
+    # One factor for all columns, by which the largest is within a half of its points; neighbours
+    # that became one step move the zero of their column by a half at most.
     pairs = [(m - min(some)[0], p) for some in means.values() for m, p in some]
-    factor = max(p for _, p in pairs) / max(m for m, _ in pairs)
+    largest, most = max(pairs)
     for moved, points in pairs:
-        assert abs(moved * factor - points) <= 0.5 + 0.3
+        share = moved / largest
+        assert abs(share * most - points) <= 1.01 + 0.5 * share
 
 
 def test_the_totals_count_the_rows_and_the_price_is_that_of_the_rows(flock, card):
@@ -195,6 +201,10 @@ def test_arrays_files_and_one_linear_model_have_cards_too(flock, card, tmp_path)
     save(flock, tmp_path / "flock.covey")
     again = load(tmp_path / "flock.covey").scorecard(X[1::2], Y[1::2])
     assert str(again) == str(card)
+    numbered = X[["age", "smoker"]].set_axis([3, 7], axis=1)
+    of_numbers = FlockClassifier(effort="fast", max_members=1, feature_groups=[[0], [1]])
+    of_numbers = of_numbers.fit(numbered, Y).scorecard(numbered, Y)
+    assert np.array_equal(of_numbers.total(numbered), of_numbers.total(numbered.to_numpy()))
     rows = X[["age", "dose", "smoker"]].to_numpy()
     plain = SubsetEnsembleClassifier(3, random_state=0).fit(rows, Y)
     assert is_additive(plain.model_)

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 # The most steps of a column, the least share of rows of one, and the quantiles beyond which an
 # effect counts as even.
-_STEPS, _LEAST_STEP, _TAILS = 4, 0.04, (0.02, 0.98)
+_STEPS, _LEAST_STEP, _TAILS = 5, 0.04, (0.02, 0.98)
+_LEAST_WEIGHT = 0.01
 # Smaller points are taken if the loss of the rows rises by less than this share.
 _CLOSE = 0.01
 # The points of the largest condition rise by one part in this many while they are chosen.
@@ -141,7 +142,10 @@ class Scorecard:
 
     def total(self, X: Any) -> np.ndarray:
         """Return the sum of the points of each row, (n_samples,), whole numbers."""
-        table = as_read(as_frame(X), self.encoders)
+        table = as_frame(X)
+        if not set(self.encoders) & set(table):  # a flock without names knows columns so
+            table = table.set_axis([f"x{place}" for place in range(table.shape[1])], axis=1)
+        table = as_read(table, self.encoders)
         sums = np.zeros(len(table), dtype=np.int64)
         for name, some in self.by_column:
             values = _values(table[name], self.encoders[name])
@@ -240,7 +244,10 @@ def make_scorecard(flock: Any, X: Any, y: ArrayLike, label: Any, max_points: int
         return sign * np.asarray(flock.decision_function(rows))
 
     # Others than the row that is closest to even odds may have a chance of 0, or 1.
-    base = table.iloc[[int(np.abs(log_odds(table)).argmin())]]
+    odds = log_odds(table)
+    base = table.iloc[[int(np.abs(odds).argmin())]]
+    # The log-loss is as curved as this: a shift of log-odds costs most where they are even.
+    weight = np.maximum(expit(odds) * expit(-odds), _LEAST_WEIGHT)
     encoders, steps = encoders_of(flock), []
     for place in np.flatnonzero(flock._columns_looked_at()).tolist():
         name, encoder = list(encoders.items())[place]
@@ -249,11 +256,11 @@ def make_scorecard(flock: Any, X: Any, y: ArrayLike, label: Any, max_points: int
         tried = base.iloc[[0] * len(rows)].reset_index(drop=True)
         tried[table.columns[place]] = table.iloc[rows, place].reset_index(drop=True)
         effect = log_odds(tried)[back]
-        cuts = None if isinstance(encoder, Categories) else _cuts(values, effect)
+        cuts = None if isinstance(encoder, Categories) else _cuts(values, effect, weight)
         # The last step is that of gaps.
         of = values if cuts is None else np.searchsorted(cuts, values, side="right")
         _, of = np.unique(np.where(np.isnan(values), np.inf, of), return_inverse=True)
-        means = np.bincount(of, effect) / np.bincount(of)
+        means = np.bincount(of, effect * weight) / np.bincount(of, weight)
         steps.append((name, encoder, values, cuts, of, means - means.min()))
     largest = max((means.max() for *_, means in steps), default=0.0)
     if not largest > 0:
@@ -313,19 +320,19 @@ def _values(column: Any, encoder: Encoder | None, name: str = "") -> np.ndarray:
     )
 
 
-def _cuts(values: np.ndarray, effect: np.ndarray) -> np.ndarray:
+def _cuts(values: np.ndarray, effect: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the numbers between steps on which the effect of a column is about constant."""
     from sklearn.tree import DecisionTreeRegressor
 
     known = values[~np.isnan(values)]
     if not len(known):
         return known
-    held = effect[~np.isnan(values)]
+    held, weight = effect[~np.isnan(values)], weight[~np.isnan(values)]
     held = np.clip(held, *np.quantile(held, _TAILS))
     tree = DecisionTreeRegressor(
         min_samples_leaf=_LEAST_STEP, max_leaf_nodes=_STEPS, random_state=0
     )
-    grown = tree.fit(known[:, None], held).tree_
+    grown = tree.fit(known[:, None], held, weight).tree_
     found = []
     for at in np.sort(grown.threshold[grown.children_left >= 0]):
         # The number with the fewest digits that parts the same rows.
