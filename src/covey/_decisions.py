@@ -216,12 +216,13 @@ def code_of(classes: np.ndarray, label: Any, name: str) -> int:
 
 
 def costs_by_class(classes: np.ndarray, costs: Any, counts: np.ndarray | None) -> Any:
-    """Return costs in which classes stand for a miss, of the rarer of two, and a false alarm.
+    """Check costs; classes stand for a miss, of the rarer of two, and a false alarm.
 
     ``counts`` (n_classes,) say which of two classes is the rarer one.
     """
     names = set(costs) if isinstance(costs, Mapping) else set()
     if not names or not names <= {_MISS, _FALSE_ALARM} or names & set(classes.tolist()):
+        _of_costs(classes, costs)
         return costs
     if len(classes) != 2 or counts is None or counts[0] == counts[1]:
         raise ValueError(
@@ -229,7 +230,8 @@ def costs_by_class(classes: np.ndarray, costs: Any, counts: np.ndarray | None) -
             "and which that is is not known here; name classes, as {label: cost of missing it}."
         )
     rarer, other = classes[np.argsort(counts)].tolist()
-    return {{_MISS: rarer, _FALSE_ALARM: other}[name]: cost for name, cost in costs.items()}
+    named = {_MISS: rarer, _FALSE_ALARM: other}
+    return costs_by_class(classes, {named[name]: cost for name, cost in costs.items()}, counts)
 
 
 def _of_costs(classes: np.ndarray, costs: Any) -> Decision:

@@ -57,8 +57,8 @@ def by_hand(card, row):
         value, words = row[one["column"]], one["condition"]
         if pd.isna(value):
             met = words == "not known"
-        elif words == "not known":
-            met = False
+        elif words in ("known", "not known"):
+            met = words == "known"
         elif isinstance(value, str):
             met = value in words.split(", ")
         elif found := re.fullmatch(r"below (.+)", words):
@@ -183,6 +183,24 @@ def test_names_of_a_table_stay_text_on_the_page(tmp_path):
     card = flock.fit(rows, Y).scorecard(rows, Y)
     assert "<script>" not in card.to_html(tmp_path / "card.html").read_text()
     assert "<script>" not in card._repr_html_()
+
+
+def test_a_gap_alone_may_have_points_and_no_name_is_a_formula(tmp_path):
+    rng = np.random.default_rng(0)
+    name = "=1+1"
+    rows = pd.DataFrame({name: rng.normal(size=400), "b": rng.normal(size=400)})
+    gone = rng.random(400) < 0.4
+    rows.loc[gone, name] = np.nan
+    y = np.where(rng.random(400) < np.where(gone, 0.8, 0.1), "ill", "well")
+    flock = FlockClassifier(effort="fast", max_members=1, feature_groups=[[0], [1]])
+    card = flock.fit(rows, y).scorecard(rows, y, label="ill", max_points=1)
+    assert card.points[["column", "condition", "points"]].to_numpy().tolist() == [
+        [name, "known", 0],
+        [name, "not known", 1],
+    ]
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(card.to_excel(tmp_path / "card.xlsx"))
+    assert [cell.data_type for cell in book["points"]["A"]] == ["s"] * 3
 
 
 def test_the_class_is_that_of_the_decision_the_rarer_or_the_one_asked_for(flock, card):

@@ -213,6 +213,8 @@ class Scorecard:
         with replacing(path) as draft, pd.ExcelWriter(draft, engine="openpyxl") as book:
             for name in ("points", "totals"):
                 getattr(self, name).to_excel(book, sheet_name=name, index=False)
+                for cell in (one for row in book.sheets[name].rows for one in row):
+                    cell.data_type = cell.data_type.replace("f", "s")  # no name is a formula
         return Path(path)
 
 
@@ -235,9 +237,9 @@ def make_scorecard(flock: Any, X: Any, y: ArrayLike, label: Any, max_points: int
             f"A scorecard needs rows of both classes, each with its label; got {len(table)} rows, "
             f"and {counts[0]} and {counts[1]} labels of {classes.tolist()}."
         )
-    rarer = int(counts[1] <= counts[0])
-    code = rarer if flock.decision_ is None else flock.decision_.code
-    code = code if label is None else code_of(classes, label, "label")
+    if label is None and flock.decision_ is not None:
+        label = flock.decision_.label
+    code = int(counts[1] <= counts[0]) if label is None else code_of(classes, label, "label")
     truth, sign = codes == code, 1 if code else -1
 
     def log_odds(rows: pd.DataFrame) -> np.ndarray:
@@ -273,24 +275,24 @@ def make_scorecard(flock: Any, X: Any, y: ArrayLike, label: Any, max_points: int
         tried_points.append((*_curve(total, truth), points, total))
     least = min(loss for loss, *_ in tried_points) * (1 + _CLOSE)
     _, intercept, slope, points, total = next(one for one in tried_points if one[0] <= least)
-    conditions: list[Condition] = []
-    for (name, encoder, values, cuts, of, _), p in zip(steps, points, strict=True):
-        conditions += _conditions(name, encoder, values, cuts, p[of]) if p.any() else ()
+    conditions = [
+        condition
+        for (name, encoder, values, cuts, of, _), p in zip(steps, points, strict=True)
+        for condition in (_conditions(name, encoder, values, cuts, p[of]) if p.any() else ())
+    ]
     chance = expit(intercept + slope * total)
     models = [
         Predicted("card", np.stack([1 - chance, chance], axis=1)[:, ::sign], "own"),
         Predicted("flock", flock.predict_proba(table), "full"),
     ]
     held_out = HeldOut(classes[codes], models, classes)
-    n_totals = sum(int(p.max()) for p in points) + 1
+    every = [*range(sum(int(p.max()) for p in points) + 1)]
     return Scorecard(
         classes.tolist()[code],
         tuple(conditions),
         intercept,
         slope,
-        np.stack(
-            [np.bincount(some, minlength=n_totals) for some in (total, total[truth])], axis=1
-        ),
+        np.array([((total == one).sum(), truth[total == one].sum()) for one in every]),
         (*map(held_out.score, models), held_out.difference(*models)),
         {one.column: encoders[one.column] for one in conditions},
     )
@@ -361,11 +363,9 @@ def _conditions(
             words = _range(low, high, seen[(seen >= low) & (seen < high)], seen)
             made.append(Condition(name, words, low=low, high=high))
     made += [] if known.all() else [Condition(name, "not known")]
-    met = [one.met(values) for one in made]
-    return [
-        replace(one, points=int(points[which][0]), rows=int(which.sum()))
-        for one, which in zip(made, met, strict=True)
-    ]
+    which = [points[one.met(values)] for one in made]
+    both = zip(made, which, strict=True)
+    return [replace(one, points=int(some[0]), rows=len(some)) for one, some in both]
 
 
 def _range(low: float, high: float, inside: np.ndarray, seen: np.ndarray) -> str:
@@ -373,16 +373,14 @@ def _range(low: float, high: float, inside: np.ndarray, seen: np.ndarray) -> str
     if whole := bool((seen == np.rint(seen)).all()):
         alone = len(inside) == 1 and len(seen) <= _MOST_WORDS
         low, high = (inside[0], inside[0] + 1) if alone else (np.ceil(low), np.ceil(high))
+    first, end, last = (
+        np.format_float_positional(one, trim="-") for one in (low, high, high - whole)
+    )
     if np.isinf(low):
-        return "any" if np.isinf(high) else f"below {_exact(high)}"
+        return "known" if np.isinf(high) else f"below {end}"
     if np.isinf(high):
-        return f"{_exact(low)} or more"
-    last = high - whole
-    return f"{_exact(low)} to {_exact(last)}" if last > low else _exact(low)
-
-
-def _exact(number: float) -> str:
-    return np.format_float_positional(number, trim="-")
+        return f"{first} or more"
+    return first if first == last else f"{first} to {last}"
 
 
 def _curve(total: np.ndarray, truth: np.ndarray) -> tuple[float, float, float]:

@@ -24,7 +24,7 @@ from covey._checkpoint import Journal
 from covey._core.algorithm1.rows import DivergedError
 from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
-from covey._decisions import asked_decision, costs_by_class, decided
+from covey._decisions import costs_by_class, decided
 from covey._devices import returned, to_numpy
 from covey._state import AnyOf, OrAbsent, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
@@ -201,10 +201,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             how = dict[str, Any](seed=self._seed, known=known, journal=journal)
             fit = PreparedFit(self, rows, *columns, **how)
             fit.target = kind.learnt(fit, None if known is None else known.target)
-            if (costs := self.costs) is not None:
-                classes = fit.target.classes
-                costs = costs_by_class(classes, costs, rows.class_weights)
-                asked_decision(classes, costs=costs)  # refused before a search, which takes long
+            if (costs := self.costs) is not None:  # refused before a search, which takes long
+                costs = costs_by_class(fit.target.classes, costs, rows.class_weights)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)

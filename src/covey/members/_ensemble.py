@@ -573,7 +573,8 @@ class Ensemble(ABC, Estimator):
         codes, _, weight, _ = known
         classes = self.classes_
         counts = None if codes is None else np.bincount(codes, weight, minlength=len(classes))
-        costs = costs_by_class(classes, costs, counts)
+        if costs is not None:
+            costs = costs_by_class(classes, costs, counts)
         self.decision_ = measured(asked_decision(classes, threshold, find, costs), *known)
         return self
 

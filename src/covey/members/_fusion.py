@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 
 from covey._blocks import take_rows
-from covey._decisions import Costs, asked_decision, costs_by_class
+from covey._decisions import Costs, costs_by_class
 from covey._models import parameters_of_rows
 from covey._state import Model, Named, OneOf, Parameter, refuse
 from covey._validation import check_flag, fitted_alone, keep_parameters
@@ -130,7 +130,6 @@ class _Fusion(TransformerMixin, Ensemble):
             rows = np.ones(len(y)) if weight is None else weight
             counts = np.array([rows[y == label].sum() for label in classes])
             costs = costs_by_class(classes, costs, counts)
-            asked_decision(classes, costs=costs)
         if fuser.needs_X:
             fuser._features(X)
         parameters = roster.fit_parameters(self, *self._parts(), weight, groups, metadata)
