@@ -178,13 +178,13 @@ class Scorecard:
         said = f"Made from {count(rows)} rows, {count(found)} of them {quoted(self.label)}."
         for measure, words in (("auc", "Area under the curve"), ("log_loss", "Log-loss")):
             own, flock, price = (one.get(measure) for one in self.scores)
-            said += f" {words} {own.value:.3f}, of the flock {flock.value:.3f} (likely "
-            said += f"{price.low:+.3f} to {price.high:+.3f})."
+            said += f" {words} {own.value:.3f}, of the flock {flock.value:.3f} (the "
+            said += f"difference is likely {price.low:+.3f} to {price.high:+.3f})."
         return said
 
     def __str__(self) -> str:
-        wide = max(len(one_line(one.column)) for one in self.conditions) + 2
-        most = max(len(one_line(one.words)) for one in self.conditions) + 2
+        wide = max(8, *(len(one_line(one.column)) + 2 for one in self.conditions))
+        most = max(12, *(len(one_line(one.words)) + 2 for one in self.conditions))
         lines = [f"Points for {quoted(self.label)}: one number of each column, added."]
         for name, some in self.by_column:
             for head, one in zip([one_line(name), *[""] * len(some)], some, strict=False):
