@@ -35,6 +35,7 @@ from covey.members._calibrated import (
     IntervalCalibration,
     SetCalibration,
 )
+from covey.members._constraints import constraints_in_words, is_constrained
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._importance import MOST_KEPT, HeldOutSample, TrainingSample
 from covey.members._linear_model import GatedModel, LinearModel
@@ -134,6 +135,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     learning_rate: Any = "auto"
     fit_intercept = scale_features = True
     warm_start = False
+    monotone, interactions = None, "all"
 
     @property
     def _roster(self) -> Roster | None:  # type: ignore[override]
@@ -759,7 +761,8 @@ class Flock(CallbackSupportMixin, Ensemble):
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
         """
         check_is_fitted(self, "fuser_")
-        return self.model_.describe(type(self).__name__, self.importance_)
+        how = {"remarks": constraints_in_words(self)} if is_constrained(self) else {}
+        return self.model_.describe(type(self).__name__, self.importance_, **how)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the estimator, and the flock once it is fitted."""

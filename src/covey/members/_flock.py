@@ -69,6 +69,12 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         columns of one variable. With groups there are no products.
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
+    monotone : mapping from columns to 1 or -1, optional
+        Columns of numbers with which the number, or the probability of the second class, never
+        falls (1) or never rises (-1), such as ``{"age": 1, "dose": -1}``, whatever the others are.
+    interactions : {"all", "none"} or list of pairs of columns, default="all"
+        Which columns may meet in a product or a gate. "none": none, so that the flock is one
+        additive member; pairs: only these, in products. The page "Constraints" has the details.
     categorical_features : "from_dtype", mapping, sequence of columns or None, default="from_dtype"
         The kinds of a data frame's columns. "from_dtype": by their types and values. A mapping
         from names to "number", "text", "date" or "season" (the parts of a date that recur in later
@@ -162,6 +168,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         cv: Any = 5,
         feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
         always_keep: ColumnNames | None = None,
+        monotone: Mapping[Any, int] | None = None,
+        interactions: str | Sequence[tuple[Any, Any]] = "all",
         categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -243,7 +251,9 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         six times the penalty.
     cv : int, splitter or iterable, default=5
         As in `FlockClassifier`, without strata.
-    feature_groups, always_keep, categorical_features, gaps, scoring, time_limit
+    feature_groups, always_keep, monotone, interactions, categorical_features, gaps
+        As in `FlockClassifier`.
+    scoring, time_limit
         As in `FlockClassifier`; without ``scoring`` members are weighted by the ``loss``.
     n_jobs, random_state, checkpoint, device, verbose
         As in `FlockClassifier`.
@@ -335,6 +345,8 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         cv: Any = 5,
         feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
         always_keep: ColumnNames | None = None,
+        monotone: Mapping[Any, int] | None = None,
+        interactions: str | Sequence[tuple[Any, Any]] = "all",
         categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         scoring: str | Callable[..., float] | None = None,
