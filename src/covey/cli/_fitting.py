@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,7 @@ import pandas as pd
 
 from covey._folds import Folds
 from covey.cli._console import CommandError
-from covey.cli._problem import Problem
+from covey.cli._problem import Problem, check_column
 from covey.tables import TablePreparation
 
 # Folds of a search by groups are stratified up to this many groups; beyond, it takes too long.
@@ -48,6 +48,61 @@ def checked_search(members: str | None, time_limit: float | None) -> dict[str, A
             )
         found["time_limit"] = time_limit
     return found
+
+
+def checked_constraints(
+    rising: Sequence[str] | None, falling: Sequence[str] | None, interactions: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the constraints as parameters of a flock; refuse those that contradict each other."""
+    rising, falling = rising or (), falling or ()
+    for name in rising:
+        if name in falling:
+            raise CommandError(
+                f"--rising and --falling both name {name!r}; leave one of them out."
+            )
+    monotone = {**dict.fromkeys(rising, 1), **dict.fromkeys(falling, -1)}
+    found: dict[str, Any] = {"monotone": monotone} if monotone else {}
+    if not interactions or list(interactions) == ["all"]:
+        return found
+    found["interactions"] = interactions[0] if list(interactions) == ["none"] else []
+    for one in interactions if found["interactions"] == [] else ():
+        pair = tuple(part.strip() for part in one.split("*"))
+        if len(pair) != 2 or pair[0] == pair[1]:
+            raise CommandError(
+                f"--interactions: {one!r} is not a pair of columns; give pairs such as age*bmi, "
+                "or once none or all."
+            )
+        if bent := next((name for name in pair if name in monotone), None):
+            raise CommandError(
+                f"--interactions: {one!r} has {bent!r}, which is to rise or fall whatever the "
+                "others are; leave one of the two out."
+            )
+        found["interactions"].append(pair)
+    return found
+
+
+def check_constraints(problem: Problem, constraints: Mapping[str, Any]) -> None:
+    """Refuse, by the name of the option, constraints that the problem does not allow."""
+    named = [
+        ("--rising" if sign > 0 else "--falling", name)
+        for name, sign in constraints.get("monotone", {}).items()
+    ]
+    if named and not problem.regression and (n_classes := len(np.unique(problem.y))) > 2:
+        raise CommandError(
+            f"{named[0][0]}: it is for numbers and two classes, but {problem.target} has "
+            f"{n_classes}; with more of a column, not all can become more probable."
+        )
+    pairs = constraints.get("interactions", ())
+    of_pairs = [("--interactions", name) for pair in pairs for name in pair]
+    for option, name in [*named, *([] if isinstance(pairs, str) else of_pairs)]:
+        if name == problem.target:
+            raise CommandError(f"{option}: {name!r} is the target.")
+        check_column(problem.table, name, option)
+        kind = problem.kinds.get(name)
+        if kind is None:
+            raise CommandError(f"{option}: {name!r} is left out; --keep {name} uses it.")
+        if kind != "number" and (option, name) in named:
+            raise CommandError(f"{option}: {name!r} is a {kind}, but only numbers rise and fall.")
 
 
 def _number_or_share(text: str) -> float:

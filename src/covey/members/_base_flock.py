@@ -761,7 +761,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
         """
         check_is_fitted(self, "fuser_")
-        how = {"remarks": constraints_in_words(self)} if is_constrained(self) else {}
+        how = dict[str, Any](remarks=constraints_in_words(self)) if is_constrained(self) else {}
         return self.model_.describe(type(self).__name__, self.importance_, **how)
 
     def _repr_html_(self) -> str:

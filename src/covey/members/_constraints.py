@@ -77,7 +77,7 @@ def refuse_other_kinds(flock: Any) -> None:
 
 
 def constraints_in_words(flock: Any) -> list[str]:
-    """Return lines on the constraints of a fitted flock, as far as its model is found to keep them.
+    """Return lines on the constraints of a fitted flock, as far as its model keeps them.
 
     They are not taken from the parameters: the model is certified again.
     """
@@ -90,7 +90,8 @@ def constraints_in_words(flock: Any) -> list[str]:
         if (names := [one.column for one in found if one.holds and one.direction == sign])
     ]
     if kept:
-        lines.append(f"{', '.join(kept)} everywhere, whatever the others are")
+        what = "" if model.target.is_numeric else f"probability of {model.target.classes[1]} "
+        lines.append(f"{what}{', '.join(kept)} everywhere, whatever the others are")
     lines += [str(one) for one in found if not one.holds]
     if meets_partly(flock):
         names = feature_names(flock)
