@@ -440,7 +440,7 @@ class CrossFit:
         support: BoolArray,
         gate_support: BoolArray | None,
         max_iter: int,
-        signs: IntArray | None,
+        signs: IntArray | None = None,
         restricts: bool = True,
     ) -> tuple[Parts, IntArray, FloatArray]:
         """Return where runs (r,) end from where they start, and after how many iterations.
