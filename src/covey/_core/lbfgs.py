@@ -230,12 +230,11 @@ def _advance(
 
     rounding = _ROUNDING * float(xp.finfo(stack.x.dtype).eps)
 
-    # Near the minimum, rounding hides the decrease; the gradient still shows the direction.
     x = length[:, None] * direction
     x += stack.x
     x = _allowed(x, signs)
-    every = slice(None)
-    bound = stack.value + least(x, every, length) + rounding * xp.abs(stack.value)
+    # Near the minimum, rounding hides the decrease; the gradient still shows the direction.
+    bound = stack.value + least(x, slice(None), length) + rounding * xp.abs(stack.value)
     value, gradient = objective(x, stack.runs)
     accepted = to_host(value <= bound)
     trying = _NOBODY if accepted.all() else np.flatnonzero(~accepted)

@@ -149,13 +149,11 @@ def fit(
         )
     bounded = {"rising": rising, "falling": falling, "interactions": interactions}
     constraints = fitting.checked_constraints(**bounded)
-    others = {"fuser": fuser, "members mixed": members == "mixed", "engine dask": engine == "dask"}
-    for option in (name for name, one in bounded.items() if one):
-        if clash := next((other for other, one in others.items() if one), None):
-            raise CommandError(
-                f"--{option}: it is for linear members that are searched for in memory; leave it "
-                f"out, or --{clash}."
-            )
+    if constraints and (fuser or members == "mixed" or engine == "dask"):
+        raise CommandError(
+            f"--{next(option for option, one in bounded.items() if one)}: it is not for --fuser, "
+            "--members mixed and --engine dask; leave it or these out."
+        )
     of_flocks = {**bounded, "simple": simple, "fuser": fuser, "effort": effort != "balanced"}
     of_flocks["checkpoint"] = checkpoint
     given = [*limits, *(option for option, one in of_flocks.items() if one)]
@@ -215,8 +213,8 @@ def fit(
             ((name, learner),) = line.items()
         else:
             wanted = {**_SIMPLE, **limits} if simple else limits
-            bound = {**wanted, **constraints}
-            name, learner = "flock", flock(problem, limits=bound, **how_to_search)
+            name = "flock"
+            learner = flock(problem, limits={**wanted, **constraints}, **how_to_search)
             rivals.update(line)
         full = {option: limits[option] for option in limits if option not in _SIMPLE}
         splits, how = evaluating.make_splits(problem, seed)
@@ -234,8 +232,8 @@ def fit(
                 "Stopped: the model is the best that was found by then. Rows by which it is "
                 f"judged: {found.how}."
             )
-        for line in constraints_in_words(found.model) if constraints else ():
-            console.note(f"The model: {line}.")
+        for kept in constraints_in_words(found.model) if constraints else ():
+            console.note(f"{kept[0].upper()}{kept[1:]}.")
         if how_to_decide:
             made = decide.set_decision(found.model, how_to_decide, found.held_out)
             console.note(made.sentence())

@@ -54,55 +54,38 @@ def checked_constraints(
     rising: Sequence[str] | None, falling: Sequence[str] | None, interactions: Sequence[str] | None
 ) -> dict[str, Any]:
     """Return the constraints as parameters of a flock; refuse those that contradict each other."""
-    rising, falling = rising or (), falling or ()
-    for name in rising:
-        if name in falling:
-            raise CommandError(
-                f"--rising and --falling both name {name!r}; leave one of them out."
-            )
-    monotone = {**dict.fromkeys(rising, 1), **dict.fromkeys(falling, -1)}
+    for name in set(rising or ()).intersection(falling or ()):
+        raise CommandError(f"--rising and --falling both name {name!r}; leave one out.")
+    monotone = {**dict.fromkeys(rising or (), 1), **dict.fromkeys(falling or (), -1)}
     found: dict[str, Any] = {"monotone": monotone} if monotone else {}
-    if not interactions or list(interactions) == ["all"]:
-        return found
-    found["interactions"] = interactions[0] if list(interactions) == ["none"] else []
-    for one in interactions if found["interactions"] == [] else ():
-        pair = tuple(part.strip() for part in one.split("*"))
-        if len(pair) != 2 or pair[0] == pair[1]:
+    if not interactions or list(interactions) in (["all"], ["none"]):
+        return {**found, "interactions": "none"} if interactions == ["none"] else found
+    found["interactions"] = [tuple(map(str.strip, one.split("*"))) for one in interactions]
+    for one, pair in zip(interactions, found["interactions"], strict=True):
+        if len(pair) != 2 or pair[0] == pair[1] or monotone.keys() & pair:
             raise CommandError(
-                f"--interactions: {one!r} is not a pair of columns; give pairs such as age*bmi, "
-                "or once none or all."
+                f"--interactions: {one!r} is not a pair of columns that may meet; give pairs such "
+                "as age*bmi, without columns that rise or fall, or once none or all."
             )
-        if bent := next((name for name in pair if name in monotone), None):
-            raise CommandError(
-                f"--interactions: {one!r} has {bent!r}, which is to rise or fall whatever the "
-                "others are; leave one of the two out."
-            )
-        found["interactions"].append(pair)
     return found
 
 
 def check_constraints(problem: Problem, constraints: Mapping[str, Any]) -> None:
     """Refuse, by the name of the option, constraints that the problem does not allow."""
-    named = [
-        ("--rising" if sign > 0 else "--falling", name)
-        for name, sign in constraints.get("monotone", {}).items()
-    ]
-    if named and not problem.regression and (n_classes := len(np.unique(problem.y))) > 2:
+    monotone, pairs = constraints.get("monotone", {}), constraints.get("interactions", "none")
+    if monotone and not problem.regression and len(np.unique(problem.y)) > 2:
         raise CommandError(
-            f"{named[0][0]}: it is for numbers and two classes, but {problem.target} has "
-            f"{n_classes}; with more of a column, not all can become more probable."
+            f"--rising and --falling: they are for numbers and two classes, but {problem.target} "
+            "has more; not all can become more probable."
         )
-    pairs = constraints.get("interactions", ())
-    of_pairs = [("--interactions", name) for pair in pairs for name in pair]
-    for option, name in [*named, *([] if isinstance(pairs, str) else of_pairs)]:
-        if name == problem.target:
-            raise CommandError(f"{option}: {name!r} is the target.")
-        check_column(problem.table, name, option)
+    for name in [*monotone, *(name for pair in pairs for name in pair if len(pair) == 2)]:
+        option = {1: "--rising", -1: "--falling"}.get(monotone.get(name), "--interactions")
         kind = problem.kinds.get(name)
-        if kind is None:
-            raise CommandError(f"{option}: {name!r} is left out; --keep {name} uses it.")
-        if kind != "number" and (option, name) in named:
-            raise CommandError(f"{option}: {name!r} is a {kind}, but only numbers rise and fall.")
+        if kind is None and name != problem.target:
+            check_column(problem.table, name, option)
+        if kind is None or (name in monotone and kind != "number"):
+            what = "not learned from" if kind is None else f"a {kind} and not a number"
+            raise CommandError(f"{option}: the column {name!r} is {what}.")
 
 
 def _number_or_share(text: str) -> float:

@@ -240,7 +240,7 @@ class GatedModel(LinearModel):
         both = np.sort(np.stack([one[apart], other[apart]], axis=1), axis=1)
         return [(int(first), int(second)) for first, second in np.unique(both, axis=0)]
 
-    @cached_property
+    @property
     def is_additive(self) -> bool:
         """Whether each column of the table has an effect of its own, and all effects are added.
 

@@ -24,7 +24,7 @@ from covey._core.search.folds import possible_folds
 from covey._core.search.plan import Effort, Family, SearchPlan, Task, Watch, families, of_size
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
-from covey.members._constraints import Constraints
+from covey.members._constraints import constraints_of
 from covey.members._held_out import HeldOutRows
 from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
@@ -97,8 +97,7 @@ class LinearSearch:
             folds = rung_folds(fit) if sizes else folds_of_fit(fit, n_repeats)
         if hasattr(getattr(rows, "X", None), "tocsr") and rows.n_features <= _FEW_COLUMNS:
             warnings.warn(_SPARSE, UserWarning, stacklevel=2)
-        constraints = Constraints.of(fit)
-        alone = constraints.is_alone(fit.scaling.usable)
+        signs, pairs = constraints_of(fit)
         narrow, kept = fit.narrowed()
         rungs = [
             narrow.rung(size, fit.seed, self._factor(n_first, unit * size), folds)
@@ -111,22 +110,24 @@ class LinearSearch:
             fit.units()[kept],
             grouped=flock.feature_groups is not None,
             **self._made_of(kept),
-            **constraints.made_of(kept),
+            signs=None if signs is None else signs[kept],
+            pairs=None if pairs is None else pairs[np.ix_(kept, kept)],
             seen=fit.ranges[:, kept] if fit.is_numeric else None,
         )
-        is_bounded = not (flock.max_terms is None and flock.max_members is None)
+        limits = flock.max_terms, flock.max_members, pairs
+        is_bounded = any(limit is not None for limit in limits)
         n_errors = _N_ERRORS_LIMITED if is_limited(flock) else _N_ERRORS
         plan = SearchPlan(
             task,
-            self._families(task, n_first, alone),
+            self._families(task, n_first, features.are_alone),
             seed=fit.seed,
             **self._limits(features),
-            most_groups=np.inf if constraints.pairs is None else 1,
+            most_groups=np.inf if pairs is None else 1,
             folds=[] if rungs else folds,
             rungs=rungs,
             n_errors=0.0 if self._effort == "best" else n_errors,
             # A person who wants to read less has not asked for each member twice.
-            n_restarts=2 if self._effort == "best" and not (rungs or is_bounded or alone) else 1,
+            n_restarts=2 if self._effort == "best" and not (rungs or is_bounded) else 1,
             n_rows=n_rows,
             factor=self._factor(n_first, unit * n_rows),
             single=rows.single,
@@ -229,10 +230,9 @@ class LinearSearch:
         left = 1.0
         if fit.is_numeric and self._effort == "fast" and flock.alpha is None:
             left = fit.target.share_left(fit)
-        n_members = int(flock.n_estimators)
+        n_members = 1 if alone else int(flock.n_estimators)
         if flock.max_members is not None:
             n_members = min(n_members, int(flock.max_members))
-        n_members = 1 if alone else n_members
         # A limit of terms counts columns; the other limits, and groups, are of whole features.
         of_features = (flock.max_features, flock.feature_groups, flock.always_keep)
         columns = flock.max_terms is not None and all(given is None for given in of_features)

@@ -19,11 +19,7 @@ from covey._scoring import make_scorer
 from covey._validation import check_choice, check_number
 from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._comparison import SHARE_OF_SEARCH, KindComparison
-from covey.members._constraints import (
-    check_constraints,
-    is_constrained,
-    refuse_other_kinds,
-)
+from covey.members._constraints import check_constraints, is_constrained
 from covey.members._held_out import HeldOutRows
 from covey.members._importance import held_out_sample
 from covey.members._linear_search import (
@@ -83,9 +79,7 @@ class Searching:
                     "average of several; leave one of the two out."
                 )
         check_cv_parameter(flock.cv)
-        check_constraints(flock)
-        if list(self.wanted()) != [LINEAR] and is_constrained(flock):
-            refuse_other_kinds(flock)
+        check_constraints(flock, list(self.wanted()) == [LINEAR])
         make_scorer(flock.scoring)
         check_number(flock.time_limit, "time_limit", low=0, closed="neither", or_none=True)
         if check_number(flock.n_jobs, "n_jobs", whole=True, or_none=True) == 0:

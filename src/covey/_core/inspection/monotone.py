@@ -1,4 +1,4 @@
-"""How far gated linear members may fall along one feature, piece by piece.
+"""Bounds of how far gated linear members may fall along one feature, piece by piece.
 
 Between the knots of its ramps a member is linear in a feature, and its slope there is a sum of
 coefficients. A product with another feature adds what depends on the other; values are multiplied
@@ -7,8 +7,6 @@ A square adds a slope that is linear in the feature itself, and least at an end 
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,121 +20,69 @@ def involved(basis: Basis, feature: int) -> BoolArray:
     return (basis.feature == feature) | (basis.partner == feature)
 
 
-def ends_of_pieces(basis: Basis, feature: int) -> FloatArray:
-    """Return the values (Q + 1,) of a feature between which members are linear or quadratic."""
-    own = basis.feature == feature
-    ends = [basis.low[own], basis.high[own]]
-    if basis.seen is not None and basis.reach is not None:
-        ends += [basis.seen[:, feature], basis.reach[:, feature]]
-    else:
-        ends.append(np.array([-np.inf, np.inf]))
-    known = np.unique(np.concatenate(ends))
-    return known[~np.isnan(known)]
-
-
 def least_slopes(basis: Basis, coef: FloatArray, feature: int) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of pieces, and the least slope (K, Q) of members (K, P) in each of them.
+    """Return the ends (Q + 1,) of pieces, and the least slope (K, Q) of members (K, P) in each.
 
     It is the least for any values of the other features. Beyond the ends nothing changes.
     """
-    ends = ends_of_pieces(basis, feature)
+    everywhere = np.repeat([[-np.inf], [np.inf]], basis.n_features, axis=1)
+    seen = everywhere if basis.seen is None else basis.seen
+    reach = everywhere if basis.reach is None else basis.reach
+    own = basis.feature == feature
+    knots = [basis.low[own], basis.high[own], seen[:, feature], reach[:, feature]]
+    ends = np.unique(np.concatenate(knots))
+    ends = ends[~np.isnan(ends)]
     left, right = ends[:-1], ends[1:]
     least = np.repeat(coef[:, feature, None], len(left), axis=1)
-    inside = np.ones(len(left), dtype=bool)
-    if basis.reach is not None and basis.seen is not None:
-        low, high = basis.reach[:, feature]
-        least[:, (left < low) | (right > high)] = 0.0
-        inside = (left >= basis.seen[0, feature]) & (right <= basis.seen[1, feature])
+    multiplied = (left >= seen[0, feature]) & (right <= seen[1, feature])
     for column in np.flatnonzero(involved(basis, feature) & coef.any(axis=0)):
-        of_members, one, other = coef[:, column], basis.feature[column], basis.partner[column]
-        if other == one:
-            used = of_members[:, None] != 0
-            steepest = np.where(used, 2.0 * (ends - basis.center[feature]), 0.0)
-            at_ends = of_members[:, None] * steepest
-            least += np.where(inside, np.minimum(at_ends[:, :-1], at_ends[:, 1:]), 0.0)
-        elif other >= 0:
-            partner = int(other if one == feature else one)
-            seen = np.array([-np.inf, np.inf]) if basis.seen is None else basis.seen[:, partner]
-            factor = np.where(of_members[:, None] == 0, 0.0, seen - basis.center[partner])
-            lowest = (of_members[:, None] * factor).min(axis=1)
-            least += np.where(inside, lowest[:, None], 0.0)
-        elif not np.isnan(basis.low[column]):
-            on_it = (left >= basis.low[column]) & (right <= basis.high[column])
+        of_members, partner = coef[:, column, None], basis.partner[column]
+        if partner < 0:
+            # The feature itself is on no ramp.
+            where = (left >= basis.low[column]) & (right <= basis.high[column])
             rise = of_members / (basis.high[column] - basis.low[column])
-            least += np.where(on_it, rise[:, None], 0.0)
+        else:
+            where, other = multiplied, int(partner + basis.feature[column] - feature)
+            at = ends if other == feature else seen[:, other]
+            slopes = of_members * np.where(of_members, at - basis.center[other], 0.0)
+            rise = slopes.min(axis=1, keepdims=True)
+            if other == feature:
+                rise = 2.0 * np.minimum(slopes[:, :-1], slopes[:, 1:])
+        least += np.where(where, rise, 0.0)
+    # Values beyond reach count as if they were there.
+    least[:, (left < reach[0, feature]) | (right > reach[1, feature])] = 0.0
     return ends, least
 
 
-def largest_fall(ends: FloatArray, slopes: FloatArray) -> tuple[float, float, float]:
-    """Return the largest fall along pieces with these slopes (Q,), and where it begins and ends.
+def largest_fall(ends: FloatArray, slopes: FloatArray) -> float:
+    """Return the largest fall along pieces with these slopes (Q,), by Kadane's algorithm."""
+    most = running = 0.0
+    for slope, length in zip(slopes, np.diff(ends), strict=True):
+        running = max(0.0, running - slope * length if slope else running)
+        most = max(most, float(running))
+    return most
 
-    That is the largest sum of neighbours (Kadane's algorithm); without a fall the ends are NaN.
+
+def bound_of_fall(groups: Groups, coef: FloatArray, feature: int, *, numbers: bool) -> float:
+    """Return how far a decision can fall along a feature at most.
+
+    ``coef`` (K, P) are of the members' numbers, or of their log-odds. Then the bound is one of the
+    probability, which a fall of its log-odds by d lowers by tanh(d / 4) at most. It is infinite if
+    a gate sees the feature: pieces of members then say nothing.
     """
-    most, begin, end = 0.0, np.nan, np.nan
-    running, start = 0.0, float(ends[0])
-    for place, slope in enumerate(slopes):
-        length = ends[place + 1] - ends[place]
-        running += -slope * length if slope else 0.0
-        if not running > 0:
-            running, start = 0.0, float(ends[place + 1])
-        elif running > most:
-            most, begin, end = running, start, float(ends[place + 1])
-    return float(most), begin, end
-
-
-def parts_of(
-    groups: Groups, coef: FloatArray, *, numbers: bool
-) -> list[tuple[float, FloatArray, FloatArray]]:
-    """Return the weight of each group, its members' coefficients (K, P) and its gate's, (K, P).
-
-    ``coef`` (K, P) are those of one logit, or of the number. Members whose linear functions are
-    averaged by a gate that sees nothing are one member, and so are groups of numbers of that kind.
-    """
-    found: list[tuple[float, FloatArray, FloatArray]] = []
-    ends = np.cumsum(groups.sizes)
-    for weight, size, end, pool in zip(
-        groups.weights, groups.sizes, ends, groups.pools, strict=True
-    ):
-        own, gate = coef[end - size : end], groups.coef[end - size : end]
+    own, least = involved(groups.basis, feature), []
+    for size, end, pool in zip(groups.sizes, np.cumsum(groups.sizes), groups.pools, strict=True):
+        members, place = coef[end - size : end], slice(end - size, end)
         # A softmax depends on differences between members only.
-        gate = gate - gate[:1]
+        gate = groups.coef[place] - groups.coef[end - 1]
+        if gate[:, own].any():
+            return np.inf
         if not gate.any() and (numbers or pool == "log"):
-            shares = softmax_first(groups.intercept[end - size : end].copy())
-            own, gate = (shares @ own)[None], gate[:1]
-        found.append((float(weight), own, gate))
-    if numbers and all(len(own) == 1 for _, own, _ in found):
-        own = np.sum([weight * own for weight, own, _ in found], axis=0)
-        return [(1.0, own, np.zeros_like(own))]
-    return found
-
-
-def bound_of_fall(
-    basis: Basis,
-    parts: Sequence[tuple[float, FloatArray, FloatArray]],
-    feature: int,
-    *,
-    numbers: bool,
-) -> tuple[float, float, float]:
-    """Return how far a decision can fall along a feature at most, and where, as `largest_fall`.
-
-    It is infinite if a gate sees the feature, for which pieces say nothing. Of classes it is a
-    bound on how far the probability can fall: that of a logit by d lowers it by tanh(d / 4) at
-    most.
-    """
-    own = involved(basis, feature)
-    if any(gate[:, own].any() for _, _, gate in parts):
-        return np.inf, np.nan, np.nan
-    slopes, ends = [], np.zeros(0)
-    for _, coef, _ in parts:
-        ends, least = least_slopes(basis, coef, feature)
-        slopes.append(least.min(axis=0))
-    weights = np.array([weight for weight, _, _ in parts])
+            # A fixed mean of linear functions is one of them.
+            members = softmax_first(groups.intercept[place].copy())[None] @ members
+        ends, slopes = least_slopes(groups.basis, members, feature)
+        least.append(slopes.min(axis=0))
     if numbers:
-        return largest_fall(ends, weights @ np.array(slopes))
-    falls = [largest_fall(ends, least) for least in slopes]
-    total = sum(
-        weight * float(np.tanh(fall / 4))
-        for weight, (fall, _, _) in zip(weights, falls, strict=True)
-    )
-    _, begin, end = max(falls, key=lambda fall: fall[0])
-    return float(total), begin, end
+        return largest_fall(ends, groups.weights @ np.array(least))
+    falls = np.array([largest_fall(ends, slopes) for slopes in least])
+    return float(groups.weights @ np.tanh(falls / 4))

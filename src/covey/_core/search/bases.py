@@ -41,6 +41,12 @@ class Features:
     # Which may be multiplied by which; None: every one by every other, and by itself.
     pairs: BoolArray | None = None  # (D, D), symmetric
 
+    @property
+    def are_alone(self) -> bool:
+        """Whether there is one member alone: a gate would let columns meet, or has none to see."""
+        unbound = self.usable if self.signs is None else self.usable & (self.signs == 0)
+        return self.pairs is not None or not unbound.any()
+
     def columns_of(self, basis: Basis, usable: BoolArray) -> FeatureColumns:
         """Return the columns of a basis, of which some are ``usable``, as what members see."""
         most = np.inf if self.pairs is None else int(self.pairs.sum()) // 2
