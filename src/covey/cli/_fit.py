@@ -54,15 +54,11 @@ _ON_A_PAGE = options.option(
 _LINEAR = options.option(
     "Save the tuned linear model that flocks are compared with, instead of a flock.", "--linear"
 )
-_RISING = options.option(
-    "Let the number, or the probability of the second class, never fall with more of a column, "
-    "whatever the others are; repeatable. The price is printed.",
-    metavar="COLUMN",
-)
-_FALLING = options.option("Let it never rise with more of a column; repeatable.", metavar="COLUMN")
+_WAY = "Let the number, or the probability of the second class, never {} with it; repeatable."
+_RISING = options.option(_WAY.format("fall"), metavar="COLUMN")
+_FALLING = options.option(_WAY.format("rise"), metavar="COLUMN")
 _INTERACTIONS = options.option(
-    "Which columns may meet in a product or a gate: none (the flock is additive), or pairs such "
-    "as age*bmi; repeatable. By default all.",
+    "Which columns may meet: all, none (each adds its effect), or pairs as age*bmi; repeatable.",
     metavar="none|A*B",
 )
 _CHECKPOINT = options.option(
@@ -233,7 +229,7 @@ def fit(
                 f"judged: {found.how}."
             )
         for kept in constraints_in_words(found.model) if constraints else ():
-            console.note(f"{kept[0].upper()}{kept[1:]}.")
+            console.note(f"Constraints: {kept}.")
         if how_to_decide:
             made = decide.set_decision(found.model, how_to_decide, found.held_out)
             console.note(made.sentence())

@@ -73,19 +73,17 @@ def checked_constraints(
 def check_constraints(problem: Problem, constraints: Mapping[str, Any]) -> None:
     """Refuse, by the name of the option, constraints that the problem does not allow."""
     monotone, pairs = constraints.get("monotone", {}), constraints.get("interactions", "none")
-    if monotone and not problem.regression and len(np.unique(problem.y)) > 2:
-        raise CommandError(
-            f"--rising and --falling: they are for numbers and two classes, but {problem.target} "
-            "has more; not all can become more probable."
-        )
-    for name in [*monotone, *(name for pair in pairs for name in pair if len(pair) == 2)]:
+    many = not problem.regression and len(np.unique(problem.y)) > 2
+    for name in [*monotone, *(name for pair in pairs for name in pair if pairs != "none")]:
         option = {1: "--rising", -1: "--falling"}.get(monotone.get(name), "--interactions")
         kind = problem.kinds.get(name)
         if kind is None and name != problem.target:
             check_column(problem.table, name, option)
-        if kind is None or (name in monotone and kind != "number"):
-            what = "not learned from" if kind is None else f"a {kind} and not a number"
-            raise CommandError(f"{option}: the column {name!r} is {what}.")
+        if kind is None:
+            raise CommandError(f"{option}: the column {name!r} is not learned from.")
+        if name in monotone and (many or kind != "number"):
+            why = f"{problem.target!r} has more than two classes" if many else f"it is a {kind}"
+            raise CommandError(f"{option}: nothing rises or falls with {name!r}, since {why}.")
 
 
 def _number_or_share(text: str) -> float:

@@ -152,7 +152,7 @@ def _worst_of(
 
         like = pd.DataFrame(like, columns=table.feature_names_in_)
     rows = model.rows(table.seen.rows_like(like))
-    rows = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+    rows = np.array(rows, dtype=np.float64)
     rows[:, table.column_of == table.column_of[column]] = 0.0
     values = least_slopes(model.basis, coef, column)[0]
     values = values[np.isfinite(values)]

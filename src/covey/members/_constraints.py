@@ -30,18 +30,14 @@ def check_constraints(flock: Any, is_linear: bool) -> None:
         raise TypeError(f"monotone must map columns to 1 or -1, got {monotone!r}.")
     for column, sign in (monotone or {}).items():
         if isinstance(sign, bool | np.bool_) or sign not in (1, -1):
-            raise ValueError(
-                f"monotone has {sign!r} for the column {column!r}; give 1 (y never falls with "
-                "more of it) or -1 (it never rises)."
-            )
+            said = f"monotone has {sign!r} for the column {column!r}"
+            raise ValueError(f"{said}; give 1 (y never falls with it) or -1 (it never rises).")
     are_pairs = isinstance(pairs, list | tuple) and all(
         isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs
     )
     if not (are_pairs or (isinstance(pairs, str) and pairs in ("all", "none"))):
-        raise ValueError(
-            "interactions must be 'all', 'none' or a list of pairs of columns that may meet, such "
-            f"as [('age', 'bmi')], got {pairs!r}."
-        )
+        allowed = "'all', 'none' or a list of pairs of columns, such as [('age', 'bmi')]"
+        raise ValueError(f"interactions must be {allowed}, got {pairs!r}.")
     given = "interactions" if meets_partly(flock) else "monotone"
     for name, clashes in (
         ("members", is_constrained(flock) and not is_linear),

@@ -40,7 +40,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     ----------
     effort : {"fast", "balanced", "best"}, default="balanced"
         How much to search. "fast": one gated group on all allowed features, without a search.
-        "best": ``members="mixed"``, unless ``members`` or a limit below says otherwise.
+        "best": "mixed" members, unless ``members``, a limit or a constraint says otherwise.
     members : {"linear", "mixed"}, list or None, default=None
         The kinds of members. None: "linear", or "mixed" with ``effort="best"``. "mixed" adds those
         of "boosting", "boosting_small", "extra_trees", "svm", "svm_soft", "neighbors" and
@@ -53,8 +53,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         This limit and the next two are kept exactly, and one that cannot be kept is refused.
     max_members, max_terms : int or None, default=None
         The most members, and the most terms, in all groups together. A *term* is one column in one
-        member, all classes together, or one column in the gate of one group. To spend few terms
-        well, members alone may then keep single ramps and products of a feature, not only all.
+        member, all classes together, or in the gate of one group, and may be a single ramp.
     averaged : "auto" or bool, default="auto"
         Whether to average the flock of all rows with those of the folds (five at most), which has
         more members to read. "auto": if there are 200 rows and 150 terms or more, and no limits.
@@ -70,11 +69,10 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
     monotone : mapping from columns to 1 or -1, optional
-        Columns of numbers with which the number, or the probability of the second class, never
-        falls (1) or never rises (-1), such as ``{"age": 1, "dose": -1}``, whatever the others are.
+        Numbers with which y, or the second class's probability, never falls (1) or rises (-1).
     interactions : {"all", "none"} or list of pairs of columns, default="all"
-        Which columns may meet in a product or a gate. "none": none, so that the flock is one
-        additive member; pairs: only these, in products. The page "Constraints" has the details.
+        Which columns may meet in products and gates. "none": one additive member; pairs: one with
+        these products. For both parameters see the page "Constraints" of the guide.
     categorical_features : "from_dtype", mapping, sequence of columns or None, default="from_dtype"
         The kinds of a data frame's columns. "from_dtype": by their types and values. A mapping
         from names to "number", "text", "date" or "season" (the parts of a date that recur in later
@@ -86,8 +84,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     scoring : str, callable or None, default=None
         The measure by which kinds of members are weighted, as in scikit-learn. None: the log-loss.
     time_limit : float or None, default=None
-        About how many seconds a fit may take; then the best flock found so far is fitted on all
-        rows. How many candidates there were depends on the machine.
+        About how many seconds a fit may take; then the best flock so far is fitted on all rows.
     n_jobs : int or None, default=None
         Threads that predict blocks of rows, or fit other kinds of members. It changes no result.
     random_state : int, RandomState instance or None, default=None
@@ -98,8 +95,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         Where members are trained. None: on the CPU, or on the device of X if it is a tensor of
         PyTorch; "cuda" or "cuda:1": on a GPU (extra ``gpu``). Sparse X is for the CPU.
     verbose : int, default=0
-        With 1, prints what will be tried, and the progress of long parts. An interrupted fit at a
-        prompt or in a notebook ends with the best flock so far, with a warning.
+        With 1, prints what will be tried, and the progress. A fit that is interrupted at a prompt
+        ends with the best flock so far, with a warning.
 
     Attributes
     ----------
