@@ -46,7 +46,7 @@ class MonotoneCertificate:
 
     @property
     def claim(self) -> str:
-        """What is certified, refuted or left open, in words."""
+        """The claim that is proved, refuted or left open, in words."""
         way = "falls" if self.direction > 0 else "rises"
         said = {True: f"never {way}", False: f"sometimes {way}", None: f"may {way[:-1]}"}
         return f"{said[self.holds]} with {self.column}"

@@ -33,8 +33,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     `summary` shows the result on one screen, `explain` shows who decided about a row, and why.
 
     Take boosting instead if rules over several categories decide, or if a table is so long that
-    only speed counts; take `SubsetEnsembleClassifier` for the paper's algorithm itself. The page
-    "A flock in detail" of the guide describes the search, gaps, categories, and how sure sets are.
+    only speed counts; take `SubsetEnsembleClassifier` for the paper's algorithm itself. The pages
+    "A flock in detail" and "Constraints" of the guide describe the search and what may be bound.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         How much to search. "fast": one gated group on all allowed features, without a search.
         "best": "mixed" members, unless ``members``, a limit or a constraint says otherwise.
     members : {"linear", "mixed"}, list or None, default=None
-        The kinds of members. None: "linear", or "mixed" with ``effort="best"``. "mixed" adds those
-        of "boosting", "boosting_small", "extra_trees", "svm", "svm_soft", "neighbors" and
-        "neighbors_few" that suit the table. A list has such names, estimators, or pairs (name,
-        estimator). All are compared on the same folds and weighted by the loss of held-out rows.
+        The kinds of members. None: "linear", or "mixed" with ``effort="best"``: also those of
+        "boosting", "boosting_small", "extra_trees", "svm", "svm_soft", "neighbors" and
+        "neighbors_few" that suit the table, weighted by the loss of held-out rows. A list has such
+        names, estimators, or pairs (name, estimator).
     n_estimators : int, default=6
         The number of members of each gated group, before any is dropped.
     max_features : int, float or None, default=None
@@ -64,15 +64,13 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         The folds: a number (stratified, and by group if ``fit`` is given ``groups``), or any other
         form of scikit-learn's ``cv``. Tables of more than 5,000 rows need no number.
     feature_groups : sequence of column sequences, or mapping from name to columns, optional
-        Columns that enter and leave a subset together, by name or number, such as the one-hot
-        columns of one variable. With groups there are no products.
+        Columns that enter and leave a subset together, by name or number. There are no products.
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
     monotone : mapping from columns to 1 or -1, optional
-        Numbers with which y, or the second class's probability, never falls (1) or rises (-1).
+        Numbers with which the second class's probability never falls (1) or rises (-1).
     interactions : {"all", "none"} or list of pairs of columns, default="all"
-        Which columns may meet in products and gates. "none": one additive member; pairs: one with
-        these products. For both parameters see the page "Constraints" of the guide.
+        Which may meet: with "none" in nothing (one additive member), pairs in products only.
     categorical_features : "from_dtype", mapping, sequence of columns or None, default="from_dtype"
         The kinds of a data frame's columns. "from_dtype": by their types and values. A mapping
         from names to "number", "text", "date" or "season" (the parts of a date that recur in later
@@ -95,8 +93,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         Where members are trained. None: on the CPU, or on the device of X if it is a tensor of
         PyTorch; "cuda" or "cuda:1": on a GPU (extra ``gpu``). Sparse X is for the CPU.
     verbose : int, default=0
-        With 1, prints what will be tried, and the progress. A fit that is interrupted at a prompt
-        ends with the best flock so far, with a warning.
+        With 1, prints what will be tried, and the progress.
 
     Attributes
     ----------
