@@ -59,7 +59,7 @@ _RISING = options.option(_WAY.format("fall"), metavar="COLUMN")
 _FALLING = options.option(_WAY.format("rise"), metavar="COLUMN")
 _INTERACTIONS = options.option(
     "Which columns may meet: all, none (each adds its effect), or pairs as age*bmi; repeatable.",
-    metavar="none|A*B",
+    metavar="A*B",
 )
 _CHECKPOINT = options.option(
     "Keep finished work here: after a kill, the same command continues from it.", metavar="FILE"

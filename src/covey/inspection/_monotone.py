@@ -85,6 +85,7 @@ def monotone_certificate(
     Returns
     -------
     certificate : MonotoneCertificate
+        Frozen; printed, it is a sentence.
         ``holds`` is True, False or None, and ``reason`` says why.
 
     Examples
