@@ -57,6 +57,8 @@ FLOCK = {
     "cv": [2, 3],
     "always_keep": [[0], [1, 0], ["c0"]],
     "feature_groups": [[[0, 1]], {"both": [1, 2]}],
+    "monotone": [{0: 1}, {1: -1, 2: 1}, {"c0": 1}],
+    "interactions": ["none", [(0, 1)], [("c0", "c1")]],
     "members": ["linear", ["neighbors"], [GaussianNB(), "linear"]],
 }
 COSTS = [{0: 9}, {"class 0": 9.0}, {"miss": 5}, {}, [[0, 1], [9, 0]], {0: {1: 2}}, -1, "x"]

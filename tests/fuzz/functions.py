@@ -255,6 +255,7 @@ def _of_a_flock(rng, odd):
         lambda: np.asarray(inspection.gate_share(_small_flock(), X, y, sample_weight=weight).loss),
         lambda: np.asarray(inspection.ambiguity(_small_flock(), X, y, sample_weight=weight).loss),
         lambda: np.asarray(inspection.fusion_bound(_small_flock(), X, y).guarantee),
+        lambda: np.asarray(inspection.monotone_certificate(_small_flock(), n_rows % 4).bound),
     ]
     return one_of(rng, calls), (X, y, weight)
 
@@ -270,7 +271,7 @@ FUNCTIONS = {
     "make_quarter_circle": _quarter_circle,
     "bias_variance": _bias_variance,
     "members_of, out_of_bag": _of_ensemble,
-    "save, load, gate_share, ambiguity, fusion_bound": _of_a_flock,
+    "save, load, gate_share, ambiguity, fusion_bound, monotone_certificate": _of_a_flock,
 }
 
 

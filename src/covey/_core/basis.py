@@ -114,14 +114,18 @@ class Basis:
         center: FloatArray,
         seen: FloatArray | None = None,
         used: BoolArray | None = None,
+        pairs: BoolArray | None = None,
     ) -> Basis:
         """Return features, their products, and the squares of those with more than two values.
 
-        With ``used`` (D,), only these features are multiplied.
+        With ``used`` (D,), only these features are multiplied, and with ``pairs`` (D, D) only by
+        those that they are paired with.
         """
         multiplied = np.arange(len(two_valued)) if used is None else np.flatnonzero(used)
         first, second = (multiplied[place] for place in np.triu_indices(len(multiplied)))
         kept = (first != second) | ~two_valued[first]
+        if pairs is not None:
+            kept &= pairs[first, second]
         none = np.full(int(kept.sum()), np.nan)
         plain = cls.plain(len(two_valued))
         return plain._with(first[kept], second[kept], none, none, center=center, seen=seen)

@@ -3,6 +3,11 @@
 scipy's minimiser runs one problem at a time. Folds, penalties and restarts over one design
 matrix are many small problems that share their matrix products; here one call of the objective
 serves all of them. Each run has its own history, step length and end.
+
+Variables may be bounded by zero on one side (``signs``). Those that lie at zero with a slope that
+points outward are held there for an iteration, the curvature is that of the others, and a step
+ends at zero where it would cross it (a two-metric projection: Bertsekas 1982). Without signs,
+nothing of this is computed.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -75,6 +81,7 @@ def minimise(
     memory: int = 10,
     journal: Journal | None = None,
     on_iteration: Callable[[], None] | None = None,
+    signs: Array | None = None,
 ) -> Minimum:
     """Minimise a stack of smooth functions from ``start`` (R, N).
 
@@ -82,9 +89,11 @@ def minimise(
     R-1, and ``x`` of shape (len(runs), N). A run has converged when no entry of its gradient
     exceeds ``tol``; ``memory`` pairs of differences approximate the curvature. Iterations are kept
     in ``journal``, so that an interrupted fit can continue, and ``on_iteration`` is called after
-    each.
+    each. ``signs`` (N,) are 1 for variables that must not be negative, -1 for those that must not
+    be positive, and 0 for others; only slopes by variables that may move then count for ``tol``.
     """
     xp, n_runs, n_done = namespace_of(start), start.shape[0], 0
+    start = _allowed(start, signs)
     runs, none = np.arange(n_runs), np.zeros(n_runs, dtype=np.int64)
     result = Minimum(xp.asarray(start, copy=True), start[:, 0], none, none > 0)
     task = None if journal is None else journal.begin()
@@ -103,14 +112,15 @@ def minimise(
         stack = _Stack(runs, start, value, gradient, [], [], [])
         result.value = xp.asarray(value, copy=True)
     for number in range(n_done, max_iter):
-        flat = to_host(xp.max(xp.abs(stack.gradient), axis=1)) <= tol
+        slopes = _slopes(stack, _movable(stack, signs))
+        flat = to_host(xp.max(xp.abs(slopes), axis=1)) <= tol
         if flat.any():
             result.converged[stack.runs[flat]] = True
             _note(stack, result)
             stack.keep(np.flatnonzero(~flat))
         if not len(stack.runs):
             break
-        moved = _advance(objective, stack, memory)
+        moved = _advance(objective, stack, memory, signs)
         if on_iteration is not None:
             on_iteration()
         result.n_iter[stack.runs] += 1
@@ -137,11 +147,47 @@ def _note(stack: _Stack, result: Minimum) -> None:
     result.value[stack.runs] = stack.value
 
 
-def _direction(stack: _Stack) -> Array:
+def _allowed(x: Array, signs: Array | None) -> Array:
+    """Return x (r, N) with zero in place of values of a sign that is not allowed."""
+    if signs is None:
+        return x
+    xp = namespace_of(x)
+    return xp.where(x * signs < 0, xp.zeros_like(x), x)
+
+
+def _movable(stack: _Stack, signs: Array | None) -> Array | None:
+    """Return ones for variables (r, N) that may move, and zeros for those held at their bound."""
+    if signs is None:
+        return None
+    xp = namespace_of(stack.x)
+    held = (signs != 0) & (stack.x * signs <= 0) & (stack.gradient * signs >= 0)
+    return xp.where(held, xp.zeros_like(stack.x), xp.ones_like(stack.x))
+
+
+def _slopes(stack: _Stack, movable: Array | None) -> Array:
+    """Return the gradients (r, N), with zeros for variables that are held."""
+    return stack.gradient if movable is None else stack.gradient * movable
+
+
+def _inverse(step: Array, turn: Array) -> Array:
+    """Return one over the products (r,) of pairs of differences; 0 where they are not used."""
+    xp = namespace_of(step)
+    product = xp.vecdot(step, turn)
+    # Only pairs of positive curvature keep the approximation positive definite.
+    curved = product > 1e-10 * xp.vecdot(turn, turn)
+    safe = xp.where(curved, product, xp.ones_like(product))
+    return xp.where(curved, 1.0 / safe, xp.zeros_like(product))
+
+
+def _direction(stack: _Stack, movable: Array | None) -> Array:
     """Return the direction of the two-loop recursion, for all runs at once."""
     xp = namespace_of(stack.x)
-    direction = -stack.gradient
+    direction = -_slopes(stack, movable)
     used = list(zip(stack.steps, stack.turns, stack.inverses, strict=True))
+    if movable is not None:
+        # The curvature among the variables that may move.
+        among = [(step * movable, turn * movable) for step, turn, _ in used]
+        used = [(step, turn, _inverse(step, turn)) for step, turn in among]
     shares = []
     for step, turn, inverse in reversed(used):
         share = xp.vecdot(step, direction) * inverse
@@ -157,26 +203,38 @@ def _direction(stack: _Stack) -> Array:
     return direction
 
 
-def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
+def _advance(
+    objective: Objective, stack: _Stack, memory: int, signs: Array | None = None
+) -> BoolArray:
     """Make one iteration of every run; return which of them moved."""
     xp = namespace_of(stack.x)
-    direction = _direction(stack)
-    slope = xp.vecdot(direction, stack.gradient)
+    movable = _movable(stack, signs)
+    slopes, direction = _slopes(stack, movable), _direction(stack, movable)
+    slope = xp.vecdot(direction, slopes)
     # A direction that does not descend is replaced by the steepest one.
     uphill = slope >= 0
     if not is_on_host(uphill) or uphill.any():
-        direction = xp.where(uphill[:, None], -stack.gradient, direction)
-        slope = xp.where(uphill, -xp.vecdot(stack.gradient, stack.gradient), slope)
+        direction = xp.where(uphill[:, None], -slopes, direction)
+        slope = xp.where(uphill, -xp.vecdot(slopes, slopes), slope)
     length = xp.ones_like(slope)
     if not stack.steps:
-        length = xp.minimum(length, 1.0 / xp.sum(xp.abs(stack.gradient), axis=1))
+        length = xp.minimum(length, 1.0 / xp.sum(xp.abs(slopes), axis=1))
+
+    def least(x: Array, which: Any, length: Array) -> Array:
+        """Return the change of the value that some runs must reach, which move to x."""
+        if signs is None:
+            return _DECREASE * length * slope[which]
+        # Less of the step is made where it ends at zero.
+        change = xp.vecdot(x - stack.x[which, :], stack.gradient[which, :])
+        return _DECREASE * xp.minimum(change, xp.zeros_like(change))
 
     rounding = _ROUNDING * float(xp.finfo(stack.x.dtype).eps)
 
-    # Near the minimum, rounding hides the decrease; the gradient still shows the direction.
-    bound = stack.value + _DECREASE * length * slope + rounding * xp.abs(stack.value)
     x = length[:, None] * direction
     x += stack.x
+    x = _allowed(x, signs)
+    # Near the minimum, rounding hides the decrease; the gradient still shows the direction.
+    bound = stack.value + least(x, slice(None), length) + rounding * xp.abs(stack.value)
     value, gradient = objective(x, stack.runs)
     accepted = to_host(value <= bound)
     trying = _NOBODY if accepted.all() else np.flatnonzero(~accepted)
@@ -194,9 +252,9 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
         finite = xp.isfinite(new_value) & (rise > 0)
         length[trying] = xp.where(finite, xp.clip(proposal, 0.1 * now, 0.5 * now), 0.1 * now)
         before, now = stack.value[trying], length[trying]
-        candidate = stack.x[trying, :] + now[:, None] * direction[trying, :]
+        candidate = _allowed(stack.x[trying, :] + now[:, None] * direction[trying, :], signs)
         new_value, new_gradient = objective(candidate, stack.runs[trying])
-        bound = before + _DECREASE * now * slope[trying] + rounding * xp.abs(before)
+        bound = before + least(candidate, trying, now) + rounding * xp.abs(before)
         accepted = to_host(new_value <= bound)
         done, took = trying[accepted], np.flatnonzero(accepted)
         x[done, :], value[done] = candidate[took, :], new_value[took]
@@ -206,13 +264,9 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
     moved[trying] = False
 
     step, turn = x - stack.x, gradient - stack.gradient
-    product = xp.vecdot(step, turn)
-    # Only pairs of positive curvature keep the approximation positive definite.
-    curved = product > 1e-10 * xp.vecdot(turn, turn)
-    safe = xp.where(curved, product, xp.ones_like(product))
     stack.steps.append(step)
     stack.turns.append(turn)
-    stack.inverses.append(xp.where(curved, 1.0 / safe, xp.zeros_like(product)))
+    stack.inverses.append(_inverse(step, turn))
     if len(stack.steps) > memory:
         del stack.steps[0], stack.turns[0], stack.inverses[0]
     stack.x, stack.value, stack.gradient = x, value, gradient

@@ -27,7 +27,7 @@ _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
 _MOST_ROWS_TO_COMPARE = 40_000
 _N_FOLDS = 5
 _HELD_OUT = 0.25
-FULL = "full flock"
+FULL, FREE = "full flock", "flock without constraints"
 # The kinds of models by their names, relative to the judged one.
 _KINDS = {
     "commonest class": "simplest",
@@ -36,6 +36,7 @@ _KINDS = {
     "ridge regression, tuned": "linear",
     "one linear model": "linear",
     FULL: "full",
+    FREE: "free",
 }
 
 
@@ -192,7 +193,7 @@ class Trial:
             )
             for name, parts in found.items()
         ]
-        models.sort(key=lambda one: (one.kind != "own", one.kind != "full"))
+        models.sort(key=lambda one: (one.kind != "own", one.kind not in ("full", "free")))
         return held_out_of(problem, rows[order], models, how)
 
 
@@ -313,18 +314,20 @@ def fitted_and_judged(
     seed: int,
     *,
     full: Any = None,
+    free: Any = None,
     files: Sequence[str] | None = None,
 ) -> Judged:
     """Fit a learner on all rows, and judge it by fits without each part of them.
 
     Rivals are simple models, whose results are shown first to a waiting user. The model of all
     rows comes next, so that it exists even if the rest is interrupted; ``full`` is a flock of
-    which this one is a simpler version. A fit with checkpoints (``files``) is not kept if it is
-    stopped: it continues later.
+    which this one is a simpler version, ``free`` one without its constraints. A fit with
+    checkpoints (``files``) is not kept if it is stopped: it continues later.
     """
     n_rows = len(problem.y)
     is_short = n_rows <= _MOST_ROWS_TO_CROSS_VALIDATE
-    own = {name: learner} if full is None else {name: learner, FULL: full}
+    own = {name: learner, FULL: full, FREE: free}
+    own = {called: one for called, one in own.items() if one is not None}
     n_fits = (len(own) + len(rivals)) * len(splits) + 1
     with console.progress(n_fits, "preparing") as step:
         trial = Trial(problem, splits, seed, step=step, few=rivals)

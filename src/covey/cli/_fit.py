@@ -54,6 +54,13 @@ _ON_A_PAGE = options.option(
 _LINEAR = options.option(
     "Save the tuned linear model that flocks are compared with, instead of a flock.", "--linear"
 )
+_WAY = "Let the number, or the probability of the second class, never {} with it; repeatable."
+_RISING = options.option(_WAY.format("fall"), metavar="COLUMN")
+_FALLING = options.option(_WAY.format("rise"), metavar="COLUMN")
+_INTERACTIONS = options.option(
+    "Which columns may meet: all, none (each adds its effect), or pairs as age*bmi; repeatable.",
+    metavar="A*B",
+)
 _CHECKPOINT = options.option(
     "Keep finished work here: after a kill, the same command continues from it.", metavar="FILE"
 )
@@ -85,6 +92,9 @@ def fit(
     max_terms: options.MaxTerms = None,
     simple: Annotated[bool, _ON_A_PAGE] = False,
     linear: Annotated[bool, _LINEAR] = False,
+    rising: Annotated[list[str] | None, _RISING] = None,
+    falling: Annotated[list[str] | None, _FALLING] = None,
+    interactions: Annotated[list[str] | None, _INTERACTIONS] = None,
     checkpoint: Annotated[str | None, _CHECKPOINT] = None,
     threshold: decide.Threshold = None,
     find: decide.Find = None,
@@ -112,6 +122,7 @@ def fit(
     commonest class (or the mean) and a tuned linear model. Ctrl-C keeps what is finished.
     """
     from covey.cli import _evaluate as evaluating
+    from covey.cli import _fitting as fitting
     from covey.cli._fit_summary import show_fit
     from covey.cli._fitting import checked_limits, checked_search, flock
     from covey.cli._models import keep_evaluation, save_model
@@ -119,6 +130,7 @@ def fit(
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
     from covey.fusers._dynamic import METHODS
+    from covey.members._constraints import constraints_in_words
     from covey.tables._known_columns import table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
@@ -131,7 +143,14 @@ def fit(
             "--simple: it is for the search, which --fuser replaces by Algorithm 1; leave one of "
             "them out."
         )
-    of_flocks = {"simple": simple, "fuser": fuser, "effort": effort != "balanced"}
+    bounded = {"rising": rising, "falling": falling, "interactions": interactions}
+    constraints = fitting.checked_constraints(**bounded)
+    if constraints and (fuser or members == "mixed" or engine == "dask"):
+        raise CommandError(
+            f"--{next(option for option, one in bounded.items() if one)}: it is not for --fuser, "
+            "--members mixed and --engine dask; leave it or these out."
+        )
+    of_flocks = {**bounded, "simple": simple, "fuser": fuser, "effort": effort != "balanced"}
     of_flocks["checkpoint"] = checkpoint
     given = [*limits, *(option for option, one in of_flocks.items() if one)]
     if linear and given:
@@ -139,7 +158,7 @@ def fit(
             f"--{given[0].replace('_', '-')}: it is for flocks, and --linear takes none; leave "
             "one of them out."
         )
-    mixed = members == "mixed" or (members is None and effort == "best")
+    mixed = members == "mixed" or (members is None and effort == "best" and not constraints)
     if no_rows and (mixed or fuser in METHODS):
         raise CommandError(
             "--no-rows: kernel machines, neighbors and dynamic selection predict by rows; give "
@@ -183,13 +202,15 @@ def fit(
         raise CommandError("--scheduler: it is for --engine dask, which is not given.")
     else:
         problem = read_problem(table, target, console, **reading)
+        fitting.check_constraints(problem, constraints)
         how_to_decide = decide.for_problem(decision, problem) if decision else None
         rivals, line = evaluating.simplest(problem), evaluating.linear(problem, seed)
         if linear:
             ((name, learner),) = line.items()
         else:
-            given = {**_SIMPLE, **limits} if simple else limits
-            name, learner = "flock", flock(problem, limits=given, **how_to_search)
+            wanted = {**_SIMPLE, **limits} if simple else limits
+            name = "flock"
+            learner = flock(problem, limits={**wanted, **constraints}, **how_to_search)
             rivals.update(line)
         full = {option: limits[option] for option in limits if option not in _SIMPLE}
         splits, how = evaluating.make_splits(problem, seed)
@@ -199,6 +220,7 @@ def fit(
         found = evaluating.fitted_and_judged(
             *(console, problem, name, learner, rivals, splits, how, seed),
             full=flock(problem, limits=full, **how_to_search) if simple else None,
+            free=flock(problem, limits=wanted, **how_to_search) if constraints else None,
             files=files or None,
         )
         if not found.is_whole:
@@ -206,6 +228,8 @@ def fit(
                 "Stopped: the model is the best that was found by then. Rows by which it is "
                 f"judged: {found.how}."
             )
+        for kept in constraints_in_words(found.model) if constraints else ():
+            console.note(f"Constraints: {kept}.")
         if how_to_decide:
             made = decide.set_decision(found.model, how_to_decide, found.held_out)
             console.note(made.sentence())

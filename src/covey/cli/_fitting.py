@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -13,7 +13,7 @@ import pandas as pd
 
 from covey._folds import Folds
 from covey.cli._console import CommandError
-from covey.cli._problem import Problem
+from covey.cli._problem import Problem, check_column
 from covey.tables import TablePreparation
 
 # Folds of a search by groups are stratified up to this many groups; beyond, it takes too long.
@@ -48,6 +48,42 @@ def checked_search(members: str | None, time_limit: float | None) -> dict[str, A
             )
         found["time_limit"] = time_limit
     return found
+
+
+def checked_constraints(
+    rising: Sequence[str] | None, falling: Sequence[str] | None, interactions: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the constraints as parameters of a flock; refuse those that contradict each other."""
+    for name in set(rising or ()).intersection(falling or ()):
+        raise CommandError(f"--rising and --falling both name {name!r}; leave one out.")
+    monotone = {**dict.fromkeys(rising or (), 1), **dict.fromkeys(falling or (), -1)}
+    found: dict[str, Any] = {"monotone": monotone} if monotone else {}
+    if not interactions or list(interactions) in (["all"], ["none"]):
+        return {**found, "interactions": "none"} if interactions == ["none"] else found
+    found["interactions"] = [tuple(map(str.strip, one.split("*"))) for one in interactions]
+    for one, pair in zip(interactions, found["interactions"], strict=True):
+        if len(pair) != 2 or pair[0] == pair[1] or monotone.keys() & pair:
+            raise CommandError(
+                f"--interactions: {one!r} is not a pair of columns that may meet; give pairs such "
+                "as age*bmi, without columns that rise or fall, or once none or all."
+            )
+    return found
+
+
+def check_constraints(problem: Problem, constraints: Mapping[str, Any]) -> None:
+    """Refuse, by the name of the option, constraints that the problem does not allow."""
+    monotone, pairs = constraints.get("monotone", {}), constraints.get("interactions", "none")
+    many = not problem.regression and len(np.unique(problem.y)) > 2
+    for name in [*monotone, *(name for pair in pairs for name in pair if pairs != "none")]:
+        option = {1: "--rising", -1: "--falling"}.get(monotone.get(name), "--interactions")
+        kind = problem.kinds.get(name)
+        if kind is None and name != problem.target:
+            check_column(problem.table, name, option)
+        if kind is None:
+            raise CommandError(f"{option}: the column {name!r} is not learned from.")
+        if name in monotone and (many or kind != "number"):
+            why = f"{problem.target!r} has more than two classes" if many else f"it is a {kind}"
+            raise CommandError(f"{option}: nothing rises or falls with {name!r}, since {why}.")
 
 
 def _number_or_share(text: str) -> float:

@@ -22,6 +22,7 @@ class Score:
     """A model's measures on the rows held out, or their differences to those of another model.
 
     ``kind`` is "own", "simplest", "linear", "full" (the flock that a simple one is a part of),
+    "free" (the flock without the constraints of this one),
     "promised" (of the same model, when it was fitted) or "other".
     """
 

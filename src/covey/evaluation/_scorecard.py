@@ -225,10 +225,10 @@ def make_scorecard(flock: Any, X: Any, y: ArrayLike, label: Any, max_points: int
     if len(classes) != 2:
         what = f"{len(classes)} classes" if len(classes) else "numbers"
         raise ValueError(f"A scorecard is for two classes, and this flock predicts {what}.")
-    if not is_additive(flock.model_):
+    if not getattr(flock.model_, "is_additive", False):
         raise ValueError(
             "A scorecard adds points of single columns, and this flock does not; fit it with "
-            "max_members=1, and with feature_groups=[[name] for name in X] to have no products."
+            'interactions="none".'
         )
     codes, table = flock.model_.target.encoded(to_numpy(y)), table_for(flock, X)
     counts = np.bincount(codes, minlength=2)
@@ -296,19 +296,6 @@ def make_scorecard(flock: Any, X: Any, y: ArrayLike, label: Any, max_points: int
         (*map(held_out.score, models), held_out.difference(*models)),
         {one.column: encoders[one.column] for one in conditions},
     )
-
-
-def is_additive(model: Any) -> bool:
-    """Return whether the log-odds of a model are a sum of functions of single columns."""
-    if getattr(model, "is_one", False):
-        coef = model.as_one()[0]
-    elif np.sum(getattr(model, "sizes", 0)) == 1:
-        coef = model.coef[0]
-    else:
-        return False
-    used, of = coef.any(axis=0), model.own_table.column_of
-    partner = model.basis.partner[used]
-    return bool(((partner < 0) | (of[partner] == of[model.basis.feature[used]])).all())
 
 
 def _values(column: Any, encoder: Encoder | None, name: str = "") -> np.ndarray:

@@ -109,6 +109,9 @@ def size(one: Evaluation) -> str:
         )
     elif full is not None and own is not None:
         said += f" The price of being simple: {_short(one, own)} instead of {_short(one, full)}."
+    if (free := one.score("free")) is not None and own is not None:
+        price = f"{_short(one, own)} instead of {_short(one, free)}"
+        said += f" The price of the constraints: {price}."
     return said
 
 

@@ -25,4 +25,5 @@ from covey.inspection._effects import column_effect as column_effect
 from covey.inspection._fusion_loss import ambiguity as ambiguity
 from covey.inspection._fusion_loss import gate_share as gate_share
 from covey.inspection._importance import column_importance as column_importance
+from covey.inspection._monotone import monotone_certificate as monotone_certificate
 from covey.inspection._row_card import row_card as row_card

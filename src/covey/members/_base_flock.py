@@ -35,6 +35,7 @@ from covey.members._calibrated import (
     IntervalCalibration,
     SetCalibration,
 )
+from covey.members._constraints import constraints_in_words, is_constrained
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._importance import MOST_KEPT, HeldOutSample, TrainingSample
 from covey.members._linear_model import GatedModel, LinearModel
@@ -138,6 +139,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     fit_intercept = scale_features = True
     costs: Any = None
     warm_start = False
+    monotone, interactions = None, "all"
 
     @property
     def _roster(self) -> Roster | None:  # type: ignore[override]
@@ -767,15 +769,16 @@ class Flock(CallbackSupportMixin, Ensemble):
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
         """
         check_is_fitted(self, "fuser_")
-        return self.model_.describe(type(self).__name__, self.importance_)
+        how = dict[str, Any](remarks=constraints_in_words(self)) if is_constrained(self) else {}
+        return self.model_.describe(type(self).__name__, self.importance_, **how)
 
     def scorecard(
         self, X: Any, y: ArrayLike, *, label: Any = None, max_points: int = 10
     ) -> Scorecard:
         """Return the flock as whole points for conditions, which a person can add by hand.
 
-        It is for two classes and a flock that is additive: one member and no products, such as
-        ``FlockClassifier(max_members=1, max_features=6, feature_groups=[[c] for c in X])``.
+        It is for two classes and a flock that is additive and of few columns, such as
+        ``FlockClassifier(interactions="none", max_features=6)``.
 
         Parameters
         ----------

@@ -33,19 +33,19 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     `summary` shows the result on one screen, `explain` shows who decided about a row, and why.
 
     Take boosting instead if rules over several categories decide, or if a table is so long that
-    only speed counts; take `SubsetEnsembleClassifier` for the paper's algorithm itself. The page
-    "A flock in detail" of the guide describes the search, gaps, categories, and how sure sets are.
+    only speed counts; take `SubsetEnsembleClassifier` for the paper's algorithm itself. The pages
+    "A flock in detail" and "Constraints" of the guide describe the search and what may be bound.
 
     Parameters
     ----------
     effort : {"fast", "balanced", "best"}, default="balanced"
         How much to search. "fast": one gated group on all allowed features, without a search.
-        "best": ``members="mixed"``, unless ``members`` or a limit below says otherwise.
+        "best": "mixed" members, unless ``members``, a limit or a constraint says otherwise.
     members : {"linear", "mixed"}, list or None, default=None
-        The kinds of members. None: "linear", or "mixed" with ``effort="best"``. "mixed" adds those
-        of "boosting", "boosting_small", "extra_trees", "svm", "svm_soft", "neighbors" and
-        "neighbors_few" that suit the table. A list has such names, estimators, or pairs (name,
-        estimator). All are compared on the same folds and weighted by the loss of held-out rows.
+        The kinds of members. None: "linear", or "mixed" with ``effort="best"``: also those of
+        "boosting", "boosting_small", "extra_trees", "svm", "svm_soft", "neighbors" and
+        "neighbors_few" that suit the table, weighted by the loss of held-out rows. A list has such
+        names, estimators, or pairs (name, estimator).
     n_estimators : int, default=6
         The number of members of each gated group, before any is dropped.
     max_features : int, float or None, default=None
@@ -53,8 +53,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         This limit and the next two are kept exactly, and one that cannot be kept is refused.
     max_members, max_terms : int or None, default=None
         The most members, and the most terms, in all groups together. A *term* is one column in one
-        member, all classes together, or one column in the gate of one group. To spend few terms
-        well, members alone may then keep single ramps and products of a feature, not only all.
+        member, all classes together, or in the gate of one group, and may be a single ramp.
     averaged : "auto" or bool, default="auto"
         Whether to average the flock of all rows with those of the folds (five at most), which has
         more members to read. "auto": if there are 200 rows and 150 terms or more, and no limits.
@@ -65,10 +64,13 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         The folds: a number (stratified, and by group if ``fit`` is given ``groups``), or any other
         form of scikit-learn's ``cv``. Tables of more than 5,000 rows need no number.
     feature_groups : sequence of column sequences, or mapping from name to columns, optional
-        Columns that enter and leave a subset together, by name or number, such as the one-hot
-        columns of one variable. With groups there are no products.
+        Columns that enter and leave a subset together, by name or number. There are no products.
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
+    monotone : mapping from columns to 1 or -1, optional
+        Numbers with which the second class's probability never falls (1) or rises (-1).
+    interactions : {"all", "none"} or list of pairs of columns, default="all"
+        Which may meet: with "none" in nothing (one additive member), pairs in products only.
     categorical_features : "from_dtype", mapping, sequence of columns or None, default="from_dtype"
         The kinds of a data frame's columns. "from_dtype": by their types and values. A mapping
         from names to "number", "text", "date" or "season" (the parts of a date that recur in later
@@ -162,6 +164,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         cv: Any = 5,
         feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
         always_keep: ColumnNames | None = None,
+        monotone: Mapping[Any, int] | None = None,
+        interactions: str | Sequence[tuple[Any, Any]] = "all",
         categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
@@ -244,7 +248,9 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         six times the penalty.
     cv : int, splitter or iterable, default=5
         As in `FlockClassifier`, without strata.
-    feature_groups, always_keep, categorical_features, gaps, scoring, time_limit
+    feature_groups, always_keep, monotone, interactions, categorical_features, gaps
+        As in `FlockClassifier`.
+    scoring, time_limit
         As in `FlockClassifier`; without ``scoring`` members are weighted by the ``loss``.
     n_jobs, random_state, checkpoint, device, verbose
         As in `FlockClassifier`.
@@ -336,6 +342,8 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         cv: Any = 5,
         feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,
         always_keep: ColumnNames | None = None,
+        monotone: Mapping[Any, int] | None = None,
+        interactions: str | Sequence[tuple[Any, Any]] = "all",
         categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         scoring: str | Callable[..., float] | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby, islice
@@ -129,17 +129,19 @@ def flock_summary(
     importance: Importance | None = None,
     width: int = WIDTH,
     height: int = HEIGHT,
+    remarks: Sequence[str] = (),
 ) -> Summary:
     """Describe the members' features and conditions, in at most this many lines and characters.
 
-    The first line says what the model is ``called``, the second which columns are needed most.
+    The first line says what the model is ``called``, the second which columns are needed most;
+    then there are ``remarks``.
     """
     table, weights, target = model.table, _weights(model), model.target
     names, made_of = table.columns, None if table.preparation is None else table.column_of
     effects = ColumnEffects(model.scaled_basis, names, made_of)
     contrast, asked = model.contrast(), _conditions(model, names, made_of)
     shown: dict[int, list[str]] = {}
-    needs = needed_most(importance)
+    needs = [*needed_most(importance), *(_in_width(line, width) for line in remarks)]
     room = height - 2 - len(needs)
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
@@ -176,7 +178,12 @@ def needed_most(found: Importance | None) -> list[str]:
         line = f"needs most: {', '.join(names)}"
         if len(line) <= WIDTH:
             break
-    return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"]
+    return [_in_width(line, WIDTH)]
+
+
+def _in_width(line: str, width: int) -> str:
+    """Return a line, cut off where it is too long."""
+    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def _weights(model: Any) -> np.ndarray:

@@ -143,6 +143,30 @@ class LinearModel(FlockModel):
         used = self.fuser.member_weights(self.n_members) > 0
         return self._estimator(*self.as_one(), self.support[used].any(axis=0))
 
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of the table's columns that meet in a product of some member."""
+        used = self.contrast().any(axis=(0, 1)) & (self.basis.partner >= 0)
+        of = np.arange(self.basis.n_features) if self.table is None else self.table.column_of
+        one, other = of[self.basis.feature[used]], of[self.basis.partner[used]]
+        apart = one != other
+        both = np.sort(np.stack([one[apart], other[apart]], axis=1), axis=1)
+        return [(int(first), int(second)) for first, second in np.unique(both, axis=0)]
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether each column of the table has an effect of its own, and all effects are added.
+
+        They are added to a number (before it is held within its range), or to log-odds: those of
+        a mean of probabilities are not.
+        """
+        return self.has_no_gate and not self.pairs
+
+    @property
+    def has_no_gate(self) -> bool:
+        """Whether the number, or the log-odds, are a fixed mean of those of the members."""
+        return self.is_one
+
     # -- predict ---------------------------------------------------------------------------
 
     def predictions(self, rows: Any) -> Predictions:
@@ -229,6 +253,14 @@ class GatedModel(LinearModel):
             gate_coef=np.ascontiguousarray(found.gate_coef),
             gate_support=fit.table.on_features(found.gate_support),
         )
+
+    @cached_property
+    def has_no_gate(self) -> bool:
+        """Whether the number, or the log-odds, are a fixed mean of those of the members."""
+        groups = np.split(self.gate_coef, np.cumsum(self.sizes)[:-1])
+        gated = any(np.ptp(gates, axis=0).any() for gates in groups)
+        one_logit = len(self.sizes) == 1 and (self.n_members == 1 or self.pools[0] == "log")
+        return not gated and (self.target.is_numeric or one_logit)
 
     @property
     def group_of(self) -> np.ndarray:

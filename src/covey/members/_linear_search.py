@@ -24,6 +24,7 @@ from covey._core.search.folds import possible_folds
 from covey._core.search.plan import Effort, Family, SearchPlan, Task, Watch, families, of_size
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Search
+from covey.members._constraints import constraints_of
 from covey.members._held_out import HeldOutRows
 from covey.members._linear_model import GatedModel
 from covey.members._mixing import Clock
@@ -96,6 +97,7 @@ class LinearSearch:
             folds = rung_folds(fit) if sizes else folds_of_fit(fit, n_repeats)
         if hasattr(getattr(rows, "X", None), "tocsr") and rows.n_features <= _FEW_COLUMNS:
             warnings.warn(_SPARSE, UserWarning, stacklevel=2)
+        signs, pairs = constraints_of(fit)
         narrow, kept = fit.narrowed()
         rungs = [
             narrow.rung(size, fit.seed, self._factor(n_first, unit * size), folds)
@@ -108,15 +110,19 @@ class LinearSearch:
             fit.units()[kept],
             grouped=flock.feature_groups is not None,
             **self._made_of(kept),
+            signs=None if signs is None else signs[kept],
+            pairs=None if pairs is None else pairs[np.ix_(kept, kept)],
             seen=fit.ranges[:, kept] if fit.is_numeric else None,
         )
-        is_bounded = not (flock.max_terms is None and flock.max_members is None)
+        limits = flock.max_terms, flock.max_members, pairs
+        is_bounded = any(limit is not None for limit in limits)
         n_errors = _N_ERRORS_LIMITED if is_limited(flock) else _N_ERRORS
         plan = SearchPlan(
             task,
-            self._families(task, n_first),
+            self._families(task, n_first, features.are_alone),
             seed=fit.seed,
             **self._limits(features),
+            most_groups=np.inf if pairs is None else 1,
             folds=[] if rungs else folds,
             rungs=rungs,
             n_errors=0.0 if self._effort == "best" else n_errors,
@@ -206,7 +212,8 @@ class LinearSearch:
         beyond = 0 if flock.averaged else np.inf
         if flock.averaged == "auto":
             gains = self._rows.n_weighted() >= _ENOUGH_ROWS
-            beyond = _READ_BY_NOBODY if gains and not is_limited(flock) else np.inf
+            bounded = is_limited(flock) or features.pairs is not None
+            beyond = _READ_BY_NOBODY if gains and not bounded else np.inf
         return {
             "most_features": most,
             "most_terms": terms,
@@ -218,18 +225,22 @@ class LinearSearch:
         """Return the factor on penalties that were given for a few rows, for more of them."""
         return 1.0 if self._flock.alpha is not None else shrinkage(more) / shrinkage(few)
 
-    def _families(self, task: Task, size: float) -> list[Family]:
+    def _families(self, task: Task, size: float, alone: bool) -> list[Family]:
         fit, flock = self._fit, self._flock
         left = 1.0
         if fit.is_numeric and self._effort == "fast" and flock.alpha is None:
             left = fit.target.share_left(fit)
-        n_members = int(flock.n_estimators)
+        n_members = 1 if alone else int(flock.n_estimators)
         if flock.max_members is not None:
             n_members = min(n_members, int(flock.max_members))
         # A limit of terms counts columns; the other limits, and groups, are of whole features.
         of_features = (flock.max_features, flock.feature_groups, flock.always_keep)
         columns = flock.max_terms is not None and all(given is None for given in of_features)
-        return families(task, self._effort, n_members, flock.alpha, size, left, columns)
+        found = families(task, self._effort, n_members, flock.alpha, size, left, columns)
+        if self._effort == "fast" and not isinstance(flock.interactions, str):
+            # Pairs that a user names are looked at, where there is one candidate, too.
+            found.insert(0, replace(found[0], basis="products"))
+        return found
 
     def _watch(self, share: float, context: Any, given: dict[str, Any]) -> Watch:
         """Return the functions that a search calls on its way."""

@@ -19,6 +19,7 @@ from covey._scoring import make_scorer
 from covey._validation import check_choice, check_number
 from covey.members._calibrated import OUT_OF_FOLD
 from covey.members._comparison import SHARE_OF_SEARCH, KindComparison
+from covey.members._constraints import check_constraints, is_constrained
 from covey.members._held_out import HeldOutRows
 from covey.members._importance import held_out_sample
 from covey.members._linear_search import (
@@ -78,7 +79,7 @@ class Searching:
                     "average of several; leave one of the two out."
                 )
         check_cv_parameter(flock.cv)
-        self.wanted()
+        check_constraints(flock, list(self.wanted()) == [LINEAR])
         make_scorer(flock.scoring)
         check_number(flock.time_limit, "time_limit", low=0, closed="neither", or_none=True)
         if check_number(flock.n_jobs, "n_jobs", whole=True, or_none=True) == 0:
@@ -89,7 +90,8 @@ class Searching:
         flock, members = self._flock, self._flock.members
         if members is None:
             # A user who limits what there is to read wants members that can be read.
-            members = "mixed" if flock.effort == "best" and not is_limited(flock) else LINEAR
+            limited = is_limited(flock) or is_constrained(flock)
+            members = "mixed" if flock.effort == "best" and not limited else LINEAR
         if isinstance(members, str):
             check_choice(members, "members", ("mixed", *KINDS))
             return {kind: kind for kind in (KINDS if members == "mixed" else [members])}

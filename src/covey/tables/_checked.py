@@ -98,11 +98,14 @@ def _target(y: Any, how: dict[str, Any]) -> Any:
 
 def _kept(estimator: Any, X: Any) -> frozenset[int]:
     """Return the positions of the columns that a user wants in any case."""
-    columns = getattr(estimator, "always_keep", None)
-    if columns is None or not is_table_of_columns(X):
+    if not is_table_of_columns(X):
         return frozenset()
-    names = [str(name) for name in X.columns]
-    return frozenset(column_positions(columns, "always_keep", len(names), names))
+    kept, names = set[int](), [str(name) for name in X.columns]
+    for parameter in ("always_keep", "monotone"):
+        columns = getattr(estimator, parameter, None)
+        if columns is not None:
+            kept.update(column_positions(columns, parameter, len(names), names))
+    return frozenset(kept)
 
 
 def _names_read(estimator: Any, reading: TableReader) -> np.ndarray | None:

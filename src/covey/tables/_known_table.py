@@ -70,6 +70,12 @@ class KnownTable:
         every = np.arange(self.n_features_in_)
         return every if self.preparation is None else self.preparation.column_of
 
+    def numbers_of(self, feature: int) -> np.ndarray:
+        """Return which columns have a feature's own numbers; none of dates, words and gaps."""
+        of_feature = self.column_of == feature
+        made_of = self.preparation
+        return np.flatnonzero(of_feature if made_of is None else of_feature & made_of.is_number)
+
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Return which of the user's columns (..., F) are in use, given which columns are."""
         made_of = self.preparation

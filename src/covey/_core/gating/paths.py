@@ -35,12 +35,24 @@ class FeatureColumns:
 
     ``unit`` (D,) says which features leave together, -1 for those that never leave; ``usable``
     (P,) which columns vary; ``counted`` (D,) which features are counted, by default all: of
-    features that are made of one variable, one is.
+    features that are made of one variable, one is. ``signs`` (D,) are 1 for features with which a
+    decision never falls, -1 for those with which it never rises, 0 for others (None: all are 0).
+    There are at most ``most_products`` of two features.
     """
 
     def __init__(
-        self, basis: Basis, unit: IntArray, usable: BoolArray, counted: BoolArray | None = None
+        self,
+        basis: Basis,
+        unit: IntArray,
+        usable: BoolArray,
+        counted: BoolArray | None = None,
+        signs: IntArray | None = None,
+        most_products: float = np.inf,
     ) -> None:
+        self._made_of = basis, unit, usable, counted
+        #: The sign that coefficients of each column (P,) may have; None: any.
+        self.signs = None if signs is None else signs[basis.feature]
+        self._most_products = most_products
         unit = np.where(usable[: basis.n_features], unit, -1)
         named, position = np.unique(unit[unit >= 0], return_inverse=True)
         unit_of_feature = np.full(len(unit), -1)
@@ -76,6 +88,17 @@ class FeatureColumns:
         of_columns = Basis.plain(self.n_columns)
         return FeatureColumns(of_columns, np.arange(self.n_columns), self.usable)
 
+    @cached_property
+    def of_gate(self) -> FeatureColumns:
+        """The columns that a gate may see: none of those that have a sign.
+
+        A gate that moves with a feature would move the decision either way.
+        """
+        if self.signs is None:
+            return self
+        basis, unit, usable, counted = self._made_of
+        return FeatureColumns(basis, unit, usable & (self.signs == 0), counted)
+
     def strength(self, squares: FloatArray) -> FloatArray:
         """Return the sums (R, K, U) of columns' values (R, K, P) over the units of each column."""
         flat = squares.reshape(-1, self.n_columns)
@@ -108,7 +131,8 @@ class FeatureColumns:
         for units in ([self.n_units] * full + [left] + [0] * n_members)[:n_members]:
             features = units + self._always
             widest = np.sort(self._widths)[::-1][:units].sum()
-            n_columns += self._n_always + int(widest) + features * (features - 1) // 2
+            products = min(features * (features - 1) // 2, self._most_products)
+            n_columns += self._n_always + int(widest) + int(products)
         return n_columns
 
     def units_within(self, most_features: int) -> int:

@@ -36,11 +36,25 @@ class Features:
     # Columns that are made of one variable: one of each counts, and some are not multiplied.
     counted: BoolArray | None = None  # (D,)
     multiplied: BoolArray | None = None  # (D,)
+    # 1: with more of it no decision falls, -1: none rises, 0: either; None: all are 0.
+    signs: IntArray | None = None  # (D,)
+    # Which may be multiplied by which; None: every one by every other, and by itself.
+    pairs: BoolArray | None = None  # (D, D), symmetric
+
+    @property
+    def are_alone(self) -> bool:
+        """Whether there is one member alone: a gate would let columns meet, or has none to see."""
+        unbound = self.usable if self.signs is None else self.usable & (self.signs == 0)
+        return self.pairs is not None or not unbound.any()
+
+    def columns_of(self, basis: Basis, usable: BoolArray) -> FeatureColumns:
+        """Return the columns of a basis, of which some are ``usable``, as what members see."""
+        most = np.inf if self.pairs is None else int(self.pairs.sum()) // 2
+        return FeatureColumns(basis, self.unit, usable, self.counted, self.signs, most)
 
     def columns(self) -> FeatureColumns:
         """The features alone, as what members see."""
-        plain = Basis.plain(len(self.unit))
-        return FeatureColumns(plain, self.unit, self.usable, self.counted)
+        return self.columns_of(Basis.plain(len(self.unit)), self.usable)
 
 
 def standardized_bases(
@@ -81,12 +95,22 @@ def standardized_bases(
     # A product belongs to two features, which may be of two groups: it could not flip with
     # either.
     multiplied = features.usable
-    if features.multiplied is not None:
+    if features.signs is not None:
+        # A product with another feature rises or falls, by the values of the other.
+        multiplied = multiplied & (features.signs == 0)
+    if features.pairs is not None:
+        multiplied = multiplied & features.pairs.any(axis=0)
+    elif features.multiplied is not None:
         multiplied = multiplied & features.multiplied
-    if 1 < np.sum(multiplied) <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
+    few = np.sum(multiplied) <= _MOST_FEATURES_TO_MULTIPLY or features.pairs is not None
+    if np.sum(multiplied) > 1 and few and not features.grouped:
         highest, lowest = rows.max(SearchBlock.extremes, False)
         two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
-        add("products", Basis.products(two_valued, features.mean, features.seen, used=multiplied))
+        how = {"used": multiplied, "pairs": features.pairs}
+        products = Basis.products(two_valued, features.mean, features.seen, **how)
+        # One member has all that may be multiplied, and bends along each feature.
+        alone = features.pairs is None or "ramps" not in bases
+        add("products", products if alone else ramps.union(products))
     return bases
 
 

@@ -242,7 +242,7 @@ class CrossFit:
         """Return how many columns members and gate have at most at a point of a path."""
         n_terms = self._members_of(family).most_columns(family.n_members, size)
         if family.n_members > 1:
-            n_terms += self._columns[family.gate].most_columns(1, size)
+            n_terms += self._columns[family.gate].of_gate.most_columns(1, size)
         return n_terms
 
     def hold_out(self, family: Family) -> None:
@@ -347,8 +347,10 @@ class CrossFit:
         runs = np.zeros(len(points), dtype=np.int64)
         gate_support = (start[2] != 0).any(axis=1)
         most = self._stage.max_iter
+        signs = self._columns[family.basis].signs
+        signs = None if signs is None else signs[columns]
         parts, n_iter, _ = self._optimum(
-            kind, runs, alpha, start, support, gate_support, most, restricts=False
+            kind, runs, alpha, start, support, gate_support, most, signs, restricts=False
         )
         theta, intercept, gate, gate_intercept = on_host(parts)
         groups = []
@@ -387,7 +389,7 @@ class CrossFit:
         single = single and self._plan.single and not self._needs_double[basis]
         path = [size for size in self._path_of(family) if size >= min(sizes)]
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
-        n_columns = self._columns[family.basis].n_columns
+        n_columns, signs = self._columns[family.basis].n_columns, self._columns[family.basis].signs
         at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows, n_columns)
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
@@ -396,6 +398,8 @@ class CrossFit:
                 family, of_chunk + (0 if folds else self._n_parts), alphas, path[0]
             )
             gate_support = None
+            if signs is not None:
+                gate_support = np.tile(self._columns[family.gate].of_gate.usable, (len(chunk), 1))
             n_iter = np.zeros(len(chunk), dtype=np.int64)
             for size in path:
                 max_iter = self._stage.max_iter
@@ -404,7 +408,7 @@ class CrossFit:
                     start, support, gate_support = self._within(family, start, kept)
                     max_iter = self._stage.path_iter
                 parts, more, value = self._optimum(
-                    kind, of_chunk, alphas, start, support, gate_support, max_iter
+                    kind, of_chunk, alphas, start, support, gate_support, max_iter, signs
                 )
                 n_iter += more
                 start = on_host(parts)
@@ -436,11 +440,13 @@ class CrossFit:
         support: BoolArray,
         gate_support: BoolArray | None,
         max_iter: int,
+        signs: IntArray | None = None,
         restricts: bool = True,
     ) -> tuple[Parts, IntArray, FloatArray]:
         """Return where runs (r,) end from where they start, and after how many iterations.
 
-        With ``restricts``, the columns in use may be copied for products that take less time.
+        Coefficients of columns with ``signs`` (P,) have these, for the second of two classes. With
+        ``restricts``, the columns in use may be copied for products that take less time.
         """
         rows, plan, of_runs = self._rows, self._plan, (kind.folds, kind.single)
         if of_runs not in self._with_totals:
@@ -467,6 +473,7 @@ class CrossFit:
             theta, intercept, gate, gate_intercept = start
             start = theta[..., columns], intercept, gate[..., gate_columns], gate_intercept
             support = support[..., columns]
+            signs = None if signs is None else signs[columns]
             gate_support = None if gate_support is None else gate_support[..., gate_columns]
         n_outputs = rows.n_classes
         if n_outputs == 2:
@@ -491,6 +498,10 @@ class CrossFit:
             toward_mean=plan.task.toward_mean if n_members > 1 else 0.0,
         )
         packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)
+        if signs is not None:
+            # Of the parameters of a run, the coefficients of members come first.
+            of_members = np.tile(signs, n_members)
+            signs = np.pad(of_members, (0, packed.shape[1] - len(of_members)))
         found = minimise(
             objective,
             like(rows.like, packed, dtype),
@@ -499,6 +510,7 @@ class CrossFit:
             memory=6,
             journal=plan.journal,
             on_iteration=self._on_iteration,
+            signs=None if signs is None else like(rows.like, signs, dtype),
         )
         parts = objective.within(found.x, np.arange(len(runs)))
         if n_outputs < rows.n_classes:
@@ -523,7 +535,7 @@ class CrossFit:
         """Return the columns of members and of gates, and how many features each may have."""
         members = self._members_of(family)
         limit = self._plan.most_features if size in self._allowed else members.n_features
-        return members, self._columns[family.gate], limit
+        return members, self._columns[family.gate].of_gate, limit
 
     def _within(
         self, family: Family, parts: HostParts, kept: Subsets
@@ -535,7 +547,7 @@ class CrossFit:
         """
         theta, intercept, gate, gate_intercept = parts
         support = self._members_of(family).columns(kept[0])
-        gate_support = self._columns[family.gate].columns(kept[1])
+        gate_support = self._columns[family.gate].of_gate.columns(kept[1])
         # A dropped member has no coefficients, and keeps none.
         dropped: BoolArray = ~(np.any(theta, axis=(2, 3)) & np.any(support, axis=2))
         # Where all coefficients are zero, members that need not be dropped have zeros, too.
@@ -574,6 +586,7 @@ class CrossFit:
         The columns of members are returned, too, and how many more iterations it took.
         """
         members, gates, limit = self._seen(family, size)
+        signs = self._columns[family.basis].signs
         # All that is known of each run, as it is so far.
         state: list[Any] = [np.array(part) for part in (*parts, support, *kept, value)]
         n_iter, step = np.zeros(len(runs), dtype=np.int64), np.zeros(len(runs), dtype=np.int64)
@@ -590,6 +603,9 @@ class CrossFit:
             )
             by_gate, by_theta = (np.asarray(to_host(sums[at]), dtype=np.float64) for at in (1, 3))
             how = size, limit, ONE_OF[step[going]]
+            if signs is not None:
+                # A slope is of no use where a coefficient may not follow it.
+                by_theta = np.where(by_theta[:, :, -1:] * signs < 0, 0.0, by_theta)
             squares, slopes = member_squares(theta), member_squares(by_theta)
             tried = exchanged(members, units, squares, slopes, *how)
             squares, slopes = gate_squares(gate)[:, None], gate_squares(by_gate)[:, None]
@@ -603,6 +619,7 @@ class CrossFit:
                 columns,
                 gate_columns,
                 self._stage.path_iter,
+                signs,
             )
             n_iter[going] += more
             better = after < (1.0 - LEAST_GAIN) * before

@@ -287,7 +287,8 @@ class SearchPlan:
     the one fitted on all rows if that one has more than ``averaged_beyond`` terms.
 
     ``most_features`` of a member, ``most_terms`` and ``most_members`` of all are what a person is
-    willing to read. A term is one column in one member, or in the gate of one group.
+    willing to read. A term is one column in one member, or in the gate of one group. An average of
+    groups of classes is not additive where each of them is; then there is ``most_groups`` of one.
     """
 
     task: Task
@@ -305,6 +306,7 @@ class SearchPlan:
     single: bool = True
     keeps_folds: bool = False
     averaged_beyond: float = np.inf
+    most_groups: float = np.inf
     journal: Journal | None = None
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import ScaledBasis
 from covey._core.gating.gate import Groups
-from covey._core.gating.paths import FeatureColumns, path_sizes
+from covey._core.gating.paths import path_sizes
 from covey._core.search.assembly import FoundFlock, OnFolds, assembled
 from covey._core.search.bases import (
     Features,
@@ -172,7 +172,7 @@ class Search:
                 rung.rows.broadcast(SearchBlock.standardize, name, scaled)
         self.plan = replace(plan, families=on_bases(plan.families, self._bases))
         self._columns = {
-            name: FeatureColumns(scaled.basis, features.unit, scaled.usable, features.counted)
+            name: features.columns_of(scaled.basis, scaled.usable)
             for name, scaled in self._bases.items()
         }
 
@@ -347,7 +347,7 @@ class Search:
             self.plan.n_restarts * np.array([one.family.n_members for one in fits.candidates]),
             self.plan.most_terms,
             self.plan.most_members,
-            _MOST_GROUPS if len(self._rungs) > 1 else np.inf,
+            min(self.plan.most_groups, _MOST_GROUPS if len(self._rungs) > 1 else np.inf),
         )
         shares, readable = thrifty_weights(
             lambda picked, allowed: rows.sum(SearchBlock.pick_losses, picked, allowed, total)[0],
