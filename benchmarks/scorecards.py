@@ -61,9 +61,8 @@ def load(name):
 TABLES = {"breast cancer": "malignant", "heart": "ill", "saheart": "ill"}
 
 
-def flock_of(size, X):
-    groups = [[name] for name in X]
-    return FlockClassifier(max_members=1, max_features=size, feature_groups=groups, random_state=0)
+def flock_of(size):
+    return FlockClassifier(interactions="none", max_features=size, random_state=0)
 
 
 def conditions(card):
@@ -111,7 +110,7 @@ def one_table(name, python):
 
     for train, test in folds:
         for size in SIZES:
-            flock = flock_of(size, X).fit(X.iloc[train], y[train])
+            flock = flock_of(size).fit(X.iloc[train], y[train])
             card = flock.scorecard(X.iloc[train], y[train], label=1)
             keep(("flock", size), test, flock.predict_proba(X.iloc[test])[:, 1], flock.n_terms_)
             keep(("card", size), test, card.probability(X.iloc[test]), conditions(card))
@@ -150,7 +149,7 @@ def main():
         if given.cards:
             X, y = load(name)
             labels = np.where(y == 1, TABLES[name], "not " + TABLES[name])
-            card = flock_of(5, X).fit(X, labels).scorecard(X, labels, label=TABLES[name])
+            card = flock_of(5).fit(X, labels).scorecard(X, labels, label=TABLES[name])
             given.cards.mkdir(exist_ok=True)
             print(card.to_html(given.cards / f"{name.replace(' ', '_')}.html"))
 

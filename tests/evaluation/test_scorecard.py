@@ -9,7 +9,6 @@ from scipy.special import expit
 from sklearn.metrics import log_loss, roc_auc_score
 
 from covey import FlockClassifier, FlockRegressor, SubsetEnsembleClassifier, load, save
-from covey.evaluation._scorecard import is_additive
 
 N = 800
 
@@ -36,8 +35,7 @@ X, Y = table_of()
 
 
 def additive(**how):
-    groups = [[name] for name in X]
-    return FlockClassifier(max_members=1, feature_groups=groups, random_state=0, **how)
+    return FlockClassifier(interactions="none", random_state=0, **how)
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +223,7 @@ def test_arrays_files_and_one_linear_model_have_cards_too(flock, card, tmp_path)
     assert np.array_equal(of_numbers.total(numbered), of_numbers.total(numbered.to_numpy()))
     rows = X[["age", "dose", "smoker"]].to_numpy()
     plain = SubsetEnsembleClassifier(3, random_state=0).fit(rows, Y)
-    assert is_additive(plain.model_)
+    assert plain.model_.is_additive
     made = plain.scorecard(rows, Y)
     assert ((made.probability(rows) > 0.5) == (made.label == Y)).mean() > 0.75
 
@@ -264,7 +262,7 @@ def test_a_product_of_two_columns_is_not_additive():
     y = rows[:, 0] * rows[:, 1] > 0
     flock = FlockClassifier(max_members=1, random_state=0).fit(rows, y)
     assert flock.score(rows, y) > 0.9  # which no additive one can
-    assert not is_additive(flock.model_)
+    assert not flock.model_.is_additive
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ _DOUBLE = options.option(
     "Take and compute numbers in double precision, as covey does.", "--double"
 )
 _SCORECARD = options.option(
-    "Where to write a flock of two classes, of one member without products, as points for "
+    "Where to write a flock of two classes that is fitted with --interactions none as points for "
     "conditions that a person adds.",
     metavar="FILE.html|FILE.xlsx",
 )

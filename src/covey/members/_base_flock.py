@@ -801,9 +801,18 @@ class Flock(CallbackSupportMixin, Ensemble):
         >>> from sklearn.datasets import load_breast_cancer
         >>> from covey import FlockClassifier
         >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        >>> flock = FlockClassifier(max_members=1, max_features=2, random_state=0)
+        >>> flock = FlockClassifier(interactions="none", max_features=2, random_state=0)
         >>> card = flock.fit(X[::2], y[::2]).scorecard(X[1::2], y[1::2])
-        >>> print(card)
+        >>> card.points  # and print(card) shows the chance of each total, too
+                    column     condition  points  rows
+        0    worst texture    below 21.9       0    77
+        1    worst texture  21.9 to 34.5       1   183
+        2    worst texture  34.5 or more       2    24
+        3  worst perimeter      below 90       0   107
+        4  worst perimeter   90 to 108.3       2    68
+        5  worst perimeter  108.3 to 119       3    28
+        6  worst perimeter    119 to 138       4    32
+        7  worst perimeter   138 or more       7    49
         """
         from covey.evaluation._scorecard import make_scorecard
 
