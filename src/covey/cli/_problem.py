@@ -78,9 +78,10 @@ class Problem:
     @property
     def split(self) -> str:
         """The kind of split, as in `covey.evaluation.Evaluation`."""
+        by_group = self.groups is not None and not self.copies
         if self.times is not None:
-            return "time"
-        return "groups" if self.groups is not None and not self.copies else "chance"
+            return "groups and time" if by_group else "time"
+        return "groups" if by_group else "chance"
 
 
 def check_column(table: Any, name: str, option: str) -> None:
@@ -122,8 +123,6 @@ def read_problem(
     table: pd.DataFrame | None = None,
 ) -> Problem:
     """Read a table (or take one that is read) and find all that a user should know of it."""
-    if group and time:
-        raise CommandError("give --group or --time, not both: rows are held out by one of them.")
     gaps = declared_gaps(gap)
     if table is None:
         table = read_table(path, labels=[target], gaps=gaps, note=console.note)

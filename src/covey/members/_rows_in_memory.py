@@ -444,7 +444,7 @@ class InMemoryRows:
         """Return the folds on which candidates are compared."""
         return make_folds(
             cv,
-            self.X,
+            self.table,  # a splitter may read a column of it
             self._codes,
             self.weight,
             np.zeros(1) if self.classes is None else self.classes,
