@@ -156,7 +156,7 @@ def _drawn_folds(
     return assigned_folds(counts, seed, n_folds, [known]).parts(0, codes, used)
 
 
-# -- later rows, of groups that were not trained on ------------------------------------------------
+# -- later rows, of groups that were not trained on -----------------------------------------------
 
 
 class GroupTimeSplit(BaseCrossValidator):
@@ -203,7 +203,7 @@ class GroupTimeSplit(BaseCrossValidator):
         self.time = time
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return how many folds ``split`` gives; without rows ``n_splits``, which it may differ from.
+        """Return how many folds ``split`` gives; without rows it is not known, and ``n_splits``.
 
         Parameters
         ----------
@@ -243,7 +243,9 @@ class GroupTimeSplit(BaseCrossValidator):
             # Of one group and one time, the time is the first thing to see to.
             cause = "time holds a single time, so no row is later than another one."
             if n_samples and times.max() > 0:
-                cause = "groups leaves no earlier row of another group to train on; give more groups."
+                cause = (
+                    "groups leaves no earlier row of another group to train on; give more groups."
+                )
             raise ValueError(cause)
         yield from folds
 
@@ -255,8 +257,8 @@ class GroupTimeSplit(BaseCrossValidator):
         if isinstance(time, str):
             if time not in getattr(X, "columns", ()):
                 raise ValueError(
-                    f"time is {time!r}, which is not a column of X; give a data frame that has it, "
-                    "or sort the rows by time and leave time out."
+                    f"time is {time!r}, which is not a column of X; give a data frame that has "
+                    "it, or sort the rows by time and leave time out."
                 )
             time = X[time]
         time = np.asarray(time)
@@ -265,11 +267,11 @@ class GroupTimeSplit(BaseCrossValidator):
         try:
             if time.dtype.kind in "US" or (time.dtype == object and isinstance(time[0], str)):
                 time = time.astype(np.datetime64)
-            gaps = int(np.count_nonzero(time != time))  # noqa: PLR0124
+            gaps = int(np.count_nonzero(time != time))
             ranks = np.unique(time, return_inverse=True)[1]
         except (TypeError, ValueError):
             raise ValueError(
-                "time must hold numbers, dates or text that is written as 2024-12-31, without gaps."
+                "time must hold numbers, dates or text written as 2024-12-31, without gaps."
             ) from None
         if gaps:
             raise ValueError(f"time has gaps in {gaps} rows; leave these rows out, or fill them.")
@@ -294,7 +296,7 @@ def later_folds(
             continue
         sizes = np.bincount(groups[inside], minlength=groups.max() + 1)
         seen = np.intersect1d(groups[before], groups[inside])
-        n_parts = min(n_group_splits, np.count_nonzero(sizes)) if len(seen) else 1
+        n_parts = min(n_group_splits, int(np.count_nonzero(sizes))) if len(seen) else 1
         # The largest group first, each to the part with the fewest rows.
         part, rows = np.full(len(sizes), -1), np.zeros(n_parts, dtype=np.intp)
         for group in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]:

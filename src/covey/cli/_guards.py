@@ -4,13 +4,14 @@ Rows may belong to one subject (a mouse, a patient, a batch), with an id or with
 has seen a subject recognizes it: rows that are held out at random then look better than new
 subjects. Columns that are constant within a subject reveal it, and so does a column that hardly
 changes from one row to the next. Whether it matters is tried out: a quick forest predicts rows
-that are held out at random, and rows that are held out by subject.
+that are held out at random, and rows that are held out by subject. The same is done by time, if a
+column has dates, or rises from row to row and has the name of a time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from shlex import quote
@@ -22,6 +23,7 @@ import pandas as pd
 from covey._intervals import mean_interval
 from covey._number_words import listed, percent
 from covey.evaluation._record import Remark
+from covey.inspection._effects import _as_days
 from covey.tables import TablePreparation
 from covey.tables._kinds import as_kind
 
@@ -53,6 +55,15 @@ _ROWS_TRIED, _PARTS, _TREES = 1_500, 3, 30
 # The loss by subject must be this large, and beyond chance this large.
 _LEAST_LOSS, _LEAST_SURE = 0.06, 0.02
 _CONFIRMED_BY = (1, 2)
+# Of rows by time, the last third is predicted by the others; errors are averaged over this many
+# pieces of it, since rows of about the same time are alike.
+_LATER, _PIECES = 2 / 3, 12
+# Names of columns of times, if they are numbers.
+_TIME = re.compile(
+    r"(^|[^a-z])(date|day|time|timestamp|hour|week|month|year|quarter|season|period|instant)s?"
+    r"([^a-z]|$)",
+    re.IGNORECASE,
+)
 # Names of columns of subjects.
 _ID = re.compile(
     r"(^|[^a-z])(id|subject|patient|person|participant|speaker|animal|mouse|rat|user|customer|"
@@ -66,14 +77,7 @@ def guards(problem: Problem) -> Iterator[Remark]:
     yield from many_classes(problem)
     of_subjects: set[str] = set()
     if problem.split == "chance":
-        dates = [name for name, kind in problem.kinds.items() if kind == "date"]
-        if dates:
-            yield Remark(
-                *("time", dates[0]),
-                f"{dates[0]}: it holds dates, but rows are held out at random; if later rows are "
-                f"to be predicted from earlier ones, give --time {quote(dates[0])} for an honest "
-                "estimate.",
-            )
+        yield from later_rows(problem)
         found = repeated_subjects(problem)
         if found is not None:
             of_subjects.update(found.columns)
@@ -219,14 +223,11 @@ class Subjects:
         else:
             found = f"{names} take only {self.n_subjects:,} values together ({each})"
             what = "with one of these values"
-
-        def right(share: float) -> str:
-            return f"R2 {share:.2f}" if regression else f"{100 * share:.0f} % right"
-
+        mixed, together = (_right(share, regression) for share in (self.mixed, self.together))
         return (
             f"{found}, as if each were one subject that a model knows again: of {target} a quick "
-            f"forest gets {right(self.mixed)} on rows that are held out at random, and "
-            f"{right(self.together)} where all rows {what} are held out together. If new "
+            f"forest gets {mixed} on rows that are held out at random, and "
+            f"{together} where all rows {what} are held out together. If new "
             f"ones are to be predicted, {remedy}."
         )
 
@@ -363,6 +364,40 @@ def _unsorted(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[str]:
             yield name
 
 
+# -- rows that follow each other in time ----------------------------------------------------------
+
+
+def later_rows(problem: Problem) -> Iterator[Remark]:
+    """Warn of a column of times if later rows are predicted much worse than rows at random."""
+    for name, times in _times(problem):
+        found = _tried_later(problem, times)
+        if found is not None:
+            at_random, alone = (_right(share, problem.regression) for share in found)
+            yield Remark(
+                *("time", name),
+                f"{name}: of {problem.target} a quick forest gets {at_random} on the latest third "
+                f"of the rows if rows are held out at random, and {alone} from the earlier rows "
+                f"alone; if later rows are to be predicted, give --time {quote(name)}.",
+            )
+            return
+
+
+def _times(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield columns that tell when a row came, with ranks: dates, or times that rise."""
+    for column in problem.columns:
+        name, values = column.name, problem.table[column.name]
+        if column.kind == "date":
+            times = pd.Series(_as_days(as_kind(values, "date")))
+        elif column.kind == "number" and _TIME.search(name):
+            times = as_kind(values, "number", column.form)
+            if not (times.is_monotonic_increasing or times.is_monotonic_decreasing):
+                continue
+        else:
+            continue
+        if times.notna().all() and times.nunique() > _PIECES:
+            yield name, times.rank(method="dense").to_numpy(dtype=np.int64)
+
+
 # -- whether it matters ---------------------------------------------------------------------------
 
 
@@ -378,49 +413,89 @@ def _tried(problem: Problem, subjects: Subjects) -> Subjects | None:
     rows = np.flatnonzero(np.isin(subjects.rows, order[:n_kept]))
     groups = subjects.rows[rows]
     named = set(subjects.columns) if len(subjects.columns) == 1 else set()
-    kinds = {name: kind for name, kind in problem.kinds.items() if name not in named}
-    if not kinds or len(np.unique(groups)) < _PARTS:
+    known, regression = _numbers(problem, rows, named), problem.regression
+    if known is None or len(np.unique(groups)) < _PARTS:
+        return None
+    X, y, unit = known
+
+    def errors_of(seed: int) -> list[np.ndarray]:
+        return [_errors(X, y, apart, regression, seed) for apart in (np.arange(len(y)), groups)]
+
+    found = _shares(errors_of, groups, unit)
+    return found and replace(subjects, mixed=found[0], together=found[1])
+
+
+def _tried_later(problem: Problem, times: np.ndarray) -> tuple[float, float] | None:
+    """Compare the latest rows, held out at random and all together; None if it matters little."""
+    rows = np.random.default_rng(0).permutation(len(times))[:_ROWS_TRIED]
+    rows = rows[np.argsort(times[rows], kind="stable")]
+    later = times[rows] > np.quantile(times[rows], _LATER, method="lower")
+    known, regression = _numbers(problem, rows, set()), problem.regression
+    if known is None or later.sum() <= _PIECES:
+        return None
+    X, y, unit = known
+
+    def errors_of(seed: int) -> list[np.ndarray]:
+        forest = _forest(regression, seed).fit(X[~later], y[~later])
+        by_chance = _errors(X, y, np.arange(len(y)), regression, seed)[later]
+        return [by_chance, _error(forest.predict(X[later]), y[later], regression)]
+
+    # The rows are in the order of time.
+    return _shares(errors_of, np.arange(later.sum()) * _PIECES // later.sum(), unit)
+
+
+def _shares(
+    errors_of: Callable[[int], Sequence[np.ndarray]], units: np.ndarray, unit: float
+) -> tuple[float, float] | None:
+    """Return the shares that are right (or R2), rows held out in two ways; None if they are near.
+
+    ``errors_of`` gives for a seed the errors of the same rows in both ways, of which those of one
+    of ``units`` depend on each other.
+    """
+    mixed = apart = np.zeros(0)
+    # Other seeds confirm the first result, so that a lucky division is not reported.
+    for seeds in ((0,), _CONFIRMED_BY):
+        mixed, apart = np.mean([errors_of(seed) for seed in seeds], axis=0)
+        lost = mean_interval((apart - mixed) / unit, units)
+        if lost.low < _LEAST_SURE or lost.value < _LEAST_LOSS:
+            return None
+    return float(1 - mixed.mean() / unit), float(1 - apart.mean() / unit)
+
+
+def _numbers(
+    problem: Problem, rows: np.ndarray, without: set[str]
+) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Return some rows as numbers, their target, and the unit of errors; None if all are alike."""
+    kinds = {name: kind for name, kind in problem.kinds.items() if name not in without}
+    y = problem.y[rows]
+    if not kinds or len(np.unique(y)) < 2:
         return None
     preparation = TablePreparation(columns=kinds, random_state=0)
     X = np.nan_to_num(preparation.fit_transform(problem.take(rows)[list(kinds)]).to_numpy())
-    y = problem.y[rows]
-    regression = problem.regression
-    guess = (
-        float(np.var(y)) if regression else 1 - np.unique(y, return_counts=True)[1].max() / len(y)
-    )
-    if not guess:
-        return None
-    unit = guess if regression else 1.0
-    # Other seeds confirm the first result, so that a lucky division is not reported.
-    for seeds in ((0,), _CONFIRMED_BY):
-        mixed, together = np.mean(
-            [_held_out_errors(X, y, groups, regression, seed) for seed in seeds], axis=0
-        )
-        lost = mean_interval((together - mixed) / unit, groups)
-        if lost.low < _LEAST_SURE or lost.value < _LEAST_LOSS:
-            return None
-    return replace(
-        subjects,
-        mixed=float(1 - mixed.mean() / unit),
-        together=float(1 - together.mean() / unit),
-    )
+    return X, y, float(np.var(y)) if problem.regression else 1.0
 
 
-def _held_out_errors(
-    X: np.ndarray, y: np.ndarray, groups: np.ndarray, regression: bool, seed: int
-) -> tuple[np.ndarray, ...]:
-    """Return the error of each row (0 or 1, or squared) by forests that were grown without it.
-
-    Rows are held out at random first, then by group.
-    """
+def _forest(regression: bool, seed: int) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-    from sklearn.model_selection import GroupKFold, cross_val_predict
 
     kind = ExtraTreesRegressor if regression else ExtraTreesClassifier
-    forest = kind(_TREES, max_features=0.5, random_state=seed)
-    parts = GroupKFold(_PARTS, shuffle=True, random_state=seed)
-    predicted = (
-        cross_val_predict(forest, X, y, cv=list(parts.split(X, y, kept_together)))
-        for kept_together in (np.arange(len(y)), groups)
-    )
-    return tuple((one - y) ** 2 if regression else (one != y) * 1.0 for one in predicted)
+    return kind(_TREES, max_features=0.5, random_state=seed)
+
+
+def _errors(
+    X: np.ndarray, y: np.ndarray, groups: np.ndarray, regression: bool, seed: int
+) -> np.ndarray:
+    """Return the error of each row by forests that were grown without the rows of its group."""
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+
+    parts = GroupKFold(_PARTS, shuffle=True, random_state=seed).split(X, y, groups)
+    predicted = cross_val_predict(_forest(regression, seed), X, y, cv=list(parts))
+    return _error(predicted, y, regression)
+
+
+def _error(predicted: np.ndarray, y: np.ndarray, regression: bool) -> np.ndarray:
+    return (predicted - y) ** 2 if regression else (predicted != y) * 1.0
+
+
+def _right(share: float, regression: bool) -> str:
+    return f"R2 {share:.2f}" if regression else f"{100 * share:.0f} % right"

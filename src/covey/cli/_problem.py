@@ -50,6 +50,7 @@ class Problem:
     times: np.ndarray | None = None  # the rank of each row in time
     guards: list[Remark] = field(default_factory=list)  # what may mislead
     copies: bool = False  # whether the groups are rows that repeat each other
+    unlike: str = ""  # the new rows that the model is judged for, such as "later rows"
     formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
     gaps: dict[str, list[str]] = field(default_factory=dict)  # values that stand for gaps
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
@@ -158,6 +159,9 @@ def read_problem(
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
     problem = Problem(rest, y, target, regression, note=console.note)
+    if group or time:
+        later, of = "later rows" if time else "rows", f" with a new {group}" if group else ""
+        problem.unlike = f"{later}{of}"
     if group:
         problem.groups = _group_numbers(table, grouped, group)
         console.note(

@@ -168,6 +168,7 @@ def judged(found: Evaluation, held_out: HeldOut, known: Sequence[Score] = ()) ->
         split=held_out.split,
         scores=[*scores, *known],
         differences=differences,
+        pretended=held_out.pretended,
         verdict=verdict(differences, scores[0], linear, held_out.rare is not None),
         sureness=_errors.sureness(held_out),
         **more,

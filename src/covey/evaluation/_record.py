@@ -235,12 +235,15 @@ class Evaluation:
         Rows that it is judged by.
     how : str
         How they were held out, in words.
-    split : "chance", "groups", "time", "new rows", "search" or "none"
+    split : "chance", "groups", "time", "groups and time", "new rows", "search" or "none"
         What new rows must be like for the numbers to hold.
     scores : list of Score
         The model's own first, then those of others.
     differences : list of Score
         The differences to the measures of each of the others.
+    pretended : Score, optional
+        The measures that rows held out at random would have added, where rows are held out by
+        group or time; its name says of which rows the scores are.
     verdict : str
         A word on how it compares with simpler models.
     rule : str
@@ -276,6 +279,7 @@ class Evaluation:
     split: str = "none"
     scores: list[Score] = field(default_factory=list)
     differences: list[Score] = field(default_factory=list)
+    pretended: Score | None = None
     verdict: str = "unknown"
     rule: str = ""  # how it decides, if it does not predict the most probable class
     rare: Label | None = None  # the class with so few rows that it comes first

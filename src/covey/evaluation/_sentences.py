@@ -157,10 +157,10 @@ def _right(one: Evaluation) -> list[str]:
     if own is None:
         return ["That is not known: no row was held out to see."]
     if one.task == "numbers":
-        return [*_explains(one, own), *_comparison(one)]
+        return [*_explains(one, own), *_pretended(one, own), *_comparison(one)]
     constant, always = one.score("simplest"), _commonest(one)
     if one.rare is not None and "auc" in own.measures:
-        return [*_ranks(one, own), *_comparison(one)]
+        return [*_ranks(one, own), *_pretended(one, own), *_comparison(one)]
     accuracy = own.main
     low, high = accuracy[1:]
     likely = f" (likely {span(low, high)})" if math.isfinite(low) else ""
@@ -168,7 +168,31 @@ def _right(one: Evaluation) -> list[str]:
     if constant is not None and one.verdict != "useless":
         said += f" Always saying {always} would be right on {percent(constant.main.value)}."
     told = [f"{one.rule}, as it was told."] if one.rule else []
-    return [said, *told, *_comparison(one)]
+    return [said, *told, *_pretended(one, own), *_comparison(one)]
+
+
+def _pretended(one: Evaluation, own: Score) -> list[str]:
+    """Compare with rows held out at random, which look better if rows depend on each other."""
+    found = one.pretended
+    if found is None:
+        return []
+    main = "accuracy" if one.task == "classes" else "r2"
+    main = "auc" if one.rare is not None and "auc" in found.measures else main
+    (value, low, high), known = found.get(main), own.get(main).value
+    if not math.isfinite(value + known):
+        return []
+    if one.rule and main == "accuracy" and one.sureness is not None:
+        known = one.sureness.right.value
+    show = (lambda area: f"an area of {area:.2f}") if main == "auc" else rough
+    at_random, here = (show(min(max(x, 0.0), 1.0)) for x in (known + value, known))
+    by = f"{value:+.2f}, likely {low:+.2f} to {high:+.2f}"
+    if main != "auc":
+        by = f"{points(value)} points, likely {points(low)} to {points(high)}"
+    if one.rule:
+        by += ", by the most probable class"
+    would = "pretended" if low > 0 else "shown"
+    said = f"Rows held out at random would have {would} {at_random}; {found.name} show {here}"
+    return [f"{said} ({by}{'' if low * high > 0 else '; it may be chance'})."]
 
 
 def _commonest(one: Evaluation) -> str:
@@ -536,6 +560,8 @@ def _trust(one: Evaluation) -> list[str]:
         return [f"{said} Later rows were held out, as new ones will be."]
     if one.split == "groups":
         return [f"{said} Rows of one group were held out together, as new groups will be."]
+    if one.split == "groups and time":
+        return [f"{said} Later rows of other groups were held out, as new ones will be."]
     known = [each.column for each in one.remarks if each.about == "group" and each.column]
     if known:
         return [f"{said} Not on rows of other {known[0]}: that is told with --group."]
