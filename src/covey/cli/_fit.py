@@ -92,6 +92,7 @@ def fit(
     label: decide.Class = None,
     group: options.Group = None,
     time: options.Time = None,
+    by: options.By = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
     gap: options.Gap = None,
@@ -159,7 +160,9 @@ def fit(
         from covey.cli._report import write_report
     started = clock.perf_counter()
     how_to_search = dict[str, Any](effort=effort, fuser=fuser, seed=seed)
-    reading = dict[str, Any](group=group, time=time, drop=drop, keep=keep, gap=gap, task=task)
+    reading = dict[str, Any](
+        group=group, time=time, by=by, drop=drop, keep=keep, gap=gap, task=task
+    )
     if engine == "dask":
         if linear or simple:
             raise CommandError(
@@ -169,6 +172,11 @@ def fit(
         import covey.dask  # noqa: F401 (names what to install)
         from covey.cli import _dask
 
+        if reading.pop("by"):
+            raise CommandError(
+                "--by: with --engine dask no rows are kept to be compared; leave it out, and give "
+                "it to covey report with rows that were not fitted on."
+            )
         _dask.refuse(fuser, group=reading.pop("group"), time=reading.pop("time"))
         files = [f"{checkpoint}.1", checkpoint] if checkpoint else []
         problem, found, rows, n_rows = _dask.fitted_on_blocks(
@@ -209,12 +217,15 @@ def fit(
         if how_to_decide:
             made = decide.set_decision(found.model, how_to_decide, found.held_out)
             console.note(made.sentence())
-        rows, n_rows = problem.table[list(problem.kinds)], len(problem.y)
-        rows = rows if found.held_out is None else rows.iloc[found.held_out.rows]
+        rows, n_rows, groups = problem.table[list(problem.kinds)], len(problem.y), problem.by
+        if found.held_out is not None:
+            rows = rows.iloc[found.held_out.rows]
+            groups = None if groups is None else groups.iloc[found.held_out.rows]
     evaluation = evaluate(
         found.model,
         table_for(found.model, rows),
         held_out=found.held_out,
+        by=None if found.held_out is None or engine == "dask" else groups,
         target=target,
         n_rows=n_rows,
         remarks=problem.guards,

@@ -16,6 +16,7 @@ from covey._number_words import listed
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import guards
 from covey.cli._reading import read_table
+from covey.evaluation._by_group import groups_of
 from covey.evaluation._record import Remark
 from covey.tables._kinds import Column, as_kind, kind_of, look
 from covey.tables._learning import learn_dates
@@ -50,6 +51,7 @@ class Problem:
     times: np.ndarray | None = None  # the rank of each row in time
     guards: list[Remark] = field(default_factory=list)  # what may mislead
     copies: bool = False  # whether the groups are rows that repeat each other
+    by: pd.DataFrame | None = None  # columns by which errors are shown
     unlike: str = ""  # the new rows that the model is judged for, such as "later rows"
     formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
     gaps: dict[str, list[str]] = field(default_factory=dict)  # values that stand for gaps
@@ -117,6 +119,7 @@ def read_problem(
     *,
     group: str | None = None,
     time: str | None = None,
+    by: Collection[str] | None = None,
     drop: Collection[str] | None = None,
     keep: Collection[str] | None = None,
     gap: Collection[str] | None = None,
@@ -131,7 +134,7 @@ def read_problem(
         table = table.reset_index(drop=True)
     formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
     grouped = group_columns(table, group)
-    check_columns(table, target, drop=drop, keep=keep, gap=gaps, group=grouped, time=time)
+    check_columns(table, target, drop=drop, keep=keep, gap=gaps, group=grouped, time=time, by=by)
     table = rows_with(table, target, "target", console)
     if time:
         table = rows_with(table, time, "time", console)
@@ -159,6 +162,9 @@ def read_problem(
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
     problem = Problem(rest, y, target, regression, note=console.note)
+    if by:
+        problem.by = table[[*dict.fromkeys(by)]]
+        checked_groups(problem.by)
     if group or time:
         later, of = "later rows" if time else "rows", f" with a new {group}" if group else ""
         problem.unlike = f"{later}{of}"
@@ -203,6 +209,15 @@ def read_problem(
     for guard in problem.guards:
         problem.note(guard.sentence)
     return problem
+
+
+def checked_groups(by: pd.DataFrame) -> pd.DataFrame:
+    """Refuse columns of --by that make no groups, before a fit takes its time."""
+    try:
+        groups_of(by, None, len(by))
+    except ValueError as error:
+        raise CommandError(f"--{error}") from None
+    return by
 
 
 def _check_lengths(problem: Problem) -> None:

@@ -32,6 +32,7 @@ def report(
     sheet: options.Sheet = None,
     target: Annotated[str | None, _TARGET] = None,
     name: Annotated[str | None, _NAME] = None,
+    by: options.By = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -44,7 +45,7 @@ def report(
     import covey.reporting  # noqa: F401 (names what to install)
     from covey.cli import _models as models
     from covey.cli._fit_summary import show_answers
-    from covey.cli._problem import check_column, row_hashes
+    from covey.cli._problem import check_column, checked_groups, row_hashes
     from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
@@ -63,8 +64,9 @@ def report(
     formats = formats_of(fitted)
     frame = read_table(table, numbers, labels=[target], formats=formats)
     check_column(frame, target, "--target")
-    if name is not None:
-        check_column(frame, name, "--id")
+    for column, option in [(name, "--id"), *((one, "--by") for one in by or ())]:
+        if column is not None:
+            check_column(frame, column, option)
     models.check_needed(fitted, frame.columns, table)
     for sentence in models.Notable(fitted).count(frame).sentences():
         console.note(sentence)
@@ -87,6 +89,7 @@ def report(
         n_rows=0 if known is None else known.n_rows,
         caution=caution,
         # As in the file: the first row below the header has 1.
+        by=checked_groups(frame[[*dict.fromkeys(by)]]) if by else None,
         row_names=frame.index + 1 if name is None else frame[name],
         # The results of the fit stand beside those of the new rows.
         rivals={}

@@ -160,6 +160,30 @@ class WrongRow:
 
 
 @dataclass(frozen=True)
+class GroupErrors:
+    """A group of rows and a model's errors there, with intervals that hold for all groups."""
+
+    label: str
+    rows: int
+    right: Interval  # how often it is right, or how far off on average
+    missed: Interval = _UNKNOWN  # of the rows of one of two classes, those that are not found
+    false: Interval = _UNKNOWN  # of the other rows, those that are called this class
+    expected: float = math.nan  # the mean chance of the class (or of the answer), or the mean said
+    found: Interval = _UNKNOWN  # how often it is so, or the mean truth
+    cost: Interval = _UNKNOWN  # of a row, if costs decide
+    chance: float = math.nan  # of such a difference from the other rows, by Holm's correction
+
+
+@dataclass(frozen=True)
+class ByColumn:
+    """The groups of rows by a column, which the model need not use."""
+
+    column: str
+    label: Label | None  # the class that is missed, or called falsely
+    groups: list[GroupErrors]
+
+
+@dataclass(frozen=True)
 class Member:
     """A member of an ensemble."""
 
@@ -250,9 +274,10 @@ class Evaluation:
         How it decides, if it does not predict the most probable class.
     rare : label, optional
         The class with so few rows that it comes first.
-    sureness, columns, by_class, confusion, parts, calibration, ranges, dots, thresholds
+    sureness, columns, by_class, confusion, parts, by_group, calibration, ranges, dots, thresholds
         How sure it is; the columns, the most important first, with the outcomes for their values;
-        its errors by class and by true value; where they are frequent; how well probabilities
+        its errors by class and by true value; where they are frequent, and in each group of rows
+        by columns that were asked for; how well probabilities
         hold; and the result of each threshold.
     wrong, n_wrong : list of WrongRow, int
         A few rows that it gets wrong, and how many there are.
@@ -288,6 +313,7 @@ class Evaluation:
     by_class: list[ClassErrors] = field(default_factory=list)
     confusion: list[list[int]] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+    by_group: list[ByColumn] = field(default_factory=list)
     calibration: list[Bin] = field(default_factory=list)
     ranges: list[Bin] = field(default_factory=list)  # errors by the true value
     dots: list[tuple[str, float, float]] = field(default_factory=list)  # row, truth, said

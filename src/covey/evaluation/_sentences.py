@@ -24,10 +24,13 @@ from covey._number_words import (
 from covey.tables._kinds import is_number
 
 if TYPE_CHECKING:
+    from covey._intervals import Interval
     from covey.evaluation._record import (
+        ByColumn,
         Column,
         Effect,
         Evaluation,
+        GroupErrors,
         Label,
         Readable,
         Score,
@@ -55,6 +58,9 @@ _BY_ITSELF, _AGAINST, _FARTHEST = 1 / 3, 0.1, 2.0
 # A gap stands out if it is by this part of the values' distance beyond them; and values move
 # nothing beside it if their distance is this part of that.
 _OF_GAPS = 0.25
+# Groups differ if chance makes such a difference less often than this; a range that is wider than
+# this to each side cannot tell.
+_CHANCE, _WIDE = 0.05, 0.1
 # Labels that stand for the target itself, and those without a meaning unless it is named.
 _YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
 
@@ -506,6 +512,64 @@ def _wrong_classes(one: Evaluation) -> list[str]:
         f"{_of(worst.rows - worst.right, worst.rows)} and takes {them} for "
         f"{subject(one, worst.taken_for)}."
     ]
+
+
+# -- group by group ----------------------------------------------------------------------------
+
+
+def group_table(one: Evaluation, found: ByColumn) -> tuple[list[str], list[list[tuple[str, Any]]]]:
+    """Return the heads of a table of groups, and its cells: text, and values to sort by."""
+    show = show_output(one)
+
+    def cell(of: Interval, show: Callable[[float], str] = show) -> tuple[str, Any]:
+        if not math.isfinite(of.value):
+            return "-", -math.inf
+        likely = f"({show(of.low)} to {show(of.high)})".replace(" %", "")
+        return f"{show(of.value)} {likely if math.isfinite(of.low) else ''}".rstrip(), of.value
+
+    columns: dict[str, Callable[[GroupErrors], tuple[str, Any]]] = {
+        found.column: lambda each: (each.label, each.label),
+        "rows": lambda each: (count(each.rows), each.rows),
+        "off by" if one.task == "numbers" else "right": lambda each: cell(each.right),
+    }
+    if found.label is not None:
+        columns["missed"] = lambda each: cell(each.missed)
+        columns["false alarms"] = lambda each: cell(each.false)
+    columns["said"] = lambda each: (show(each.expected), each.expected)
+    columns["true"] = lambda each: cell(each.found)
+    if any(math.isfinite(each.cost.value) for each in found.groups):
+        columns["cost of a row"] = lambda each: cell(each.cost, number)
+    return list(columns), [[of(each) for of in columns.values()] for each in found.groups]
+
+
+def group_sentences(one: Evaluation, found: ByColumn) -> list[str]:
+    """Say which groups differ beyond chance, and what groups with few rows cannot tell."""
+    classes, own = one.task == "classes", one.own
+    said = "No group errs more or less than the other rows beyond chance (Holm's correction)."
+    if differ := [quoted(each.label) for each in found.groups if each.chance < _CHANCE]:
+        said = (
+            f"{named(differ, 5)}: errors are more or less frequent than among the other rows, "
+            "beyond chance (Holm's correction); why, and whether that is fair, no table tells."
+        )
+        said = said if classes else said.replace("more or less frequent", "larger or smaller")
+    what = "the mean prediction, and the mean truth"
+    if classes:
+        what = "the mean chance of the most probable class, and how often it is right"
+    if found.label is not None:
+        it = subject(one, found.label)
+        what = (
+            f"the mean chance of {it}, and how often it is so; missed: rows with {it} that are "
+            "not called so; false alarms: other rows that are"
+        )
+    told = [said, f"The ranges hold for all groups together. Said and true: {what}."]
+    most = _WIDE * (1.0 if classes or own is None else own.get("mae").value)
+    wide = [each for each in found.groups if not each.right.high - each.right.low <= 2 * most]
+    if wide:
+        told.append(
+            f"Too few rows to tell: {named([quoted(each.label) for each in wide], 5)}; errors may "
+            f"differ there by {'10 points' if classes else 'a tenth'} or more without showing it."
+        )
+    return told
 
 
 # -- what would change it, and may I trust it --------------------------------------------------
