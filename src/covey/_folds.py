@@ -240,13 +240,10 @@ class GroupTimeSplit(BaseCrossValidator):
         codes = None if groups is None else check_groups(groups, n_samples)
         folds = later_folds(times, self.n_splits, codes, self.n_group_splits)
         if not folds:
-            # Of one group and one time, the time is the first thing to see to.
-            cause = "time holds a single time, so no row is later than another one."
-            if n_samples and times.max() > 0:
-                cause = (
-                    "groups leaves no earlier row of another group to train on; give more groups."
-                )
-            raise ValueError(cause)
+            raise ValueError(
+                "No row is later than rows of other groups to train on: time holds a single time, "
+                "or groups a single group."
+            )
         yield from folds
 
     def _ranks(self, X: Any, n_samples: int) -> np.ndarray:
@@ -267,15 +264,13 @@ class GroupTimeSplit(BaseCrossValidator):
         try:
             if time.dtype.kind in "US" or (time.dtype == object and isinstance(time[0], str)):
                 time = time.astype(np.datetime64)
-            gaps = int(np.count_nonzero(time != time))
-            ranks = np.unique(time, return_inverse=True)[1]
+            if (time != time).any():
+                raise ValueError("There are gaps.")
+            return np.unique(time, return_inverse=True)[1]
         except (TypeError, ValueError):
             raise ValueError(
                 "time must hold numbers, dates or text written as 2024-12-31, without gaps."
             ) from None
-        if gaps:
-            raise ValueError(f"time has gaps in {gaps} rows; leave these rows out, or fill them.")
-        return ranks
 
 
 def later_folds(

@@ -172,12 +172,7 @@ def fit(
         import covey.dask  # noqa: F401 (names what to install)
         from covey.cli import _dask
 
-        if reading.pop("by"):
-            raise CommandError(
-                "--by: with --engine dask no rows are kept to be compared; leave it out, and give "
-                "it to covey report with rows that were not fitted on."
-            )
-        _dask.refuse(fuser, group=reading.pop("group"), time=reading.pop("time"))
+        _dask.refuse(fuser, **{name: reading.pop(name) for name in ("group", "time", "by")})
         files = [f"{checkpoint}.1", checkpoint] if checkpoint else []
         problem, found, rows, n_rows = _dask.fitted_on_blocks(
             *(console, table, target),
@@ -217,15 +212,13 @@ def fit(
         if how_to_decide:
             made = decide.set_decision(found.model, how_to_decide, found.held_out)
             console.note(made.sentence())
-        rows, n_rows, groups = problem.table[list(problem.kinds)], len(problem.y), problem.by
-        if found.held_out is not None:
-            rows = rows.iloc[found.held_out.rows]
-            groups = None if groups is None else groups.iloc[found.held_out.rows]
+        rows, n_rows = problem.table[list(problem.kinds)], len(problem.y)
+        rows = rows if found.held_out is None else rows.iloc[found.held_out.rows]
     evaluation = evaluate(
         found.model,
         table_for(found.model, rows),
         held_out=found.held_out,
-        by=None if found.held_out is None or engine == "dask" else groups,
+        by=None if problem.by is None else problem.by.loc[rows.index],
         target=target,
         n_rows=n_rows,
         remarks=problem.guards,

@@ -175,8 +175,7 @@ def _fold_parameters(estimator: Any) -> list[str]:
 
 
 def _no_folds(problem: Problem) -> str:
-    what = "groups" if problem.times is None else "times"
-    what = what if problem.split != "groups and time" else "groups at different times"
+    what = {"time": "times", "groups and time": "groups and times"}.get(problem.split, "groups")
     return f"the rows have too few {what} to choose by any of them that are held out"
 
 
@@ -240,9 +239,9 @@ def forward_splits(problem: Problem) -> Folds:
         if problem.regression or len(np.unique(problem.y[train])) > 1
     ]
     if not splits:
-        both, of = ("", "") if problem.groups is None else (" and --group", " of other groups")
+        of = "" if problem.groups is None else " of other groups"
         raise CommandError(
-            f"--time{both}: the earlier rows{of} have one value of the target only, so later ones "
-            f"cannot be predicted from them; leave {'one of them' if both else '--time'} out."
+            f"--time: the earlier rows{of} have one value of the target only, so later ones "
+            "cannot be predicted from them; leave --time out."
         )
     return splits

@@ -11,8 +11,9 @@ column has dates, or rises from row to row and has the name of a time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from covey._folds import Folds
 from covey._intervals import mean_interval
 from covey._number_words import listed, percent
 from covey.evaluation._record import Remark
@@ -59,11 +61,7 @@ _CONFIRMED_BY = (1, 2)
 # pieces of it, since rows of about the same time are alike.
 _LATER, _PIECES = 2 / 3, 12
 # Names of columns of times, if they are numbers.
-_TIME = re.compile(
-    r"(^|[^a-z])(date|day|time|timestamp|hour|week|month|year|quarter|season|period|instant)s?"
-    r"([^a-z]|$)",
-    re.IGNORECASE,
-)
+_TIME = re.compile(r"(?i)(^|[^a-z])(date|day|time|hour|week|month|year|quarter)s?([^a-z]|$)")
 # Names of columns of subjects.
 _ID = re.compile(
     r"(^|[^a-z])(id|subject|patient|person|participant|speaker|animal|mouse|rat|user|customer|"
@@ -386,15 +384,12 @@ def _times(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
     """Yield columns that tell when a row came, with ranks: dates, or times that rise."""
     for column in problem.columns:
         name, values = column.name, problem.table[column.name]
-        if column.kind == "date":
-            times = pd.Series(_as_days(as_kind(values, "date")))
-        elif column.kind == "number" and _TIME.search(name):
-            times = as_kind(values, "number", column.form)
-            if not (times.is_monotonic_increasing or times.is_monotonic_decreasing):
-                continue
-        else:
+        if column.kind != "date" and not (column.kind == "number" and _TIME.search(name)):
             continue
-        if times.notna().all() and times.nunique() > _PIECES:
+        times = as_kind(values, column.kind, column.form)
+        times = pd.Series(_as_days(times)) if column.kind == "date" else times
+        rises = times.is_monotonic_increasing or times.is_monotonic_decreasing
+        if (rises or column.kind == "date") and times.notna().all() and times.nunique() > _PIECES:
             yield name, times.rank(method="dense").to_numpy(dtype=np.int64)
 
 
@@ -413,15 +408,9 @@ def _tried(problem: Problem, subjects: Subjects) -> Subjects | None:
     rows = np.flatnonzero(np.isin(subjects.rows, order[:n_kept]))
     groups = subjects.rows[rows]
     named = set(subjects.columns) if len(subjects.columns) == 1 else set()
-    known, regression = _numbers(problem, rows, named), problem.regression
-    if known is None or len(np.unique(groups)) < _PARTS:
+    if len(np.unique(groups)) < _PARTS:
         return None
-    X, y, unit = known
-
-    def errors_of(seed: int) -> list[np.ndarray]:
-        return [_errors(X, y, apart, regression, seed) for apart in (np.arange(len(y)), groups)]
-
-    found = _shares(errors_of, groups, unit)
+    found = _shares(problem, rows, named, partial(_parts, groups), groups)
     return found and replace(subjects, mixed=found[0], together=found[1])
 
 
@@ -430,71 +419,63 @@ def _tried_later(problem: Problem, times: np.ndarray) -> tuple[float, float] | N
     rows = np.random.default_rng(0).permutation(len(times))[:_ROWS_TRIED]
     rows = rows[np.argsort(times[rows], kind="stable")]
     later = times[rows] > np.quantile(times[rows], _LATER, method="lower")
-    known, regression = _numbers(problem, rows, set()), problem.regression
-    if known is None or later.sum() <= _PIECES:
+    if later.sum() <= _PIECES:
         return None
-    X, y, unit = known
+    by_time = np.flatnonzero(~later), np.flatnonzero(later)
+    pieces = np.cumsum(later) * _PIECES // (later.sum() + 1)
+    return _shares(problem, rows, set(), lambda seed: [by_time], pieces)
 
-    def errors_of(seed: int) -> list[np.ndarray]:
-        forest = _forest(regression, seed).fit(X[~later], y[~later])
-        by_chance = _errors(X, y, np.arange(len(y)), regression, seed)[later]
-        return [by_chance, _error(forest.predict(X[later]), y[later], regression)]
 
-    # The rows are in the order of time.
-    return _shares(errors_of, np.arange(later.sum()) * _PIECES // later.sum(), unit)
+def _parts(groups: np.ndarray, seed: int) -> Folds:
+    from sklearn.model_selection import GroupKFold
+
+    return list(GroupKFold(_PARTS, shuffle=True, random_state=seed).split(groups, groups=groups))
 
 
 def _shares(
-    errors_of: Callable[[int], Sequence[np.ndarray]], units: np.ndarray, unit: float
+    problem: Problem,
+    rows: np.ndarray,
+    without: set[str],
+    apart: Callable[[int], Folds],
+    units: np.ndarray,
 ) -> tuple[float, float] | None:
     """Return the shares that are right (or R2), rows held out in two ways; None if they are near.
 
-    ``errors_of`` gives for a seed the errors of the same rows in both ways, of which those of one
-    of ``units`` depend on each other.
+    A forest predicts rows that are held out at random, and the same rows by the folds ``apart`` of
+    a seed. Errors of rows of one of the ``units`` depend on each other; columns ``without`` are
+    not learned from.
     """
-    mixed = apart = np.zeros(0)
-    # Other seeds confirm the first result, so that a lucky division is not reported.
-    for seeds in ((0,), _CONFIRMED_BY):
-        mixed, apart = np.mean([errors_of(seed) for seed in seeds], axis=0)
-        lost = mean_interval((apart - mixed) / unit, units)
-        if lost.low < _LEAST_SURE or lost.value < _LEAST_LOSS:
-            return None
-    return float(1 - mixed.mean() / unit), float(1 - apart.mean() / unit)
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-
-def _numbers(
-    problem: Problem, rows: np.ndarray, without: set[str]
-) -> tuple[np.ndarray, np.ndarray, float] | None:
-    """Return some rows as numbers, their target, and the unit of errors; None if all are alike."""
     kinds = {name: kind for name, kind in problem.kinds.items() if name not in without}
-    y = problem.y[rows]
+    y, regression = problem.y[rows], problem.regression
     if not kinds or len(np.unique(y)) < 2:
         return None
     preparation = TablePreparation(columns=kinds, random_state=0)
     X = np.nan_to_num(preparation.fit_transform(problem.take(rows)[list(kinds)]).to_numpy())
-    return X, y, float(np.var(y)) if problem.regression else 1.0
+    unit = float(np.var(y)) if regression else 1.0
+    kind: Any = ExtraTreesRegressor if regression else ExtraTreesClassifier
 
+    def errors(folds: Folds, seed: int) -> np.ndarray:
+        """Return the error of each row (0 or 1, or squared); NaN where no fold holds it out."""
+        found = np.full(len(y), np.nan)
+        for train, test in folds:
+            forest = kind(_TREES, max_features=0.5, random_state=seed).fit(X[train], y[train])
+            said = forest.predict(X[test])
+            found[test] = (said - y[test]) ** 2 if regression else said != y[test]
+        return found
 
-def _forest(regression: bool, seed: int) -> Any:
-    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-
-    kind = ExtraTreesRegressor if regression else ExtraTreesClassifier
-    return kind(_TREES, max_features=0.5, random_state=seed)
-
-
-def _errors(
-    X: np.ndarray, y: np.ndarray, groups: np.ndarray, regression: bool, seed: int
-) -> np.ndarray:
-    """Return the error of each row by forests that were grown without the rows of its group."""
-    from sklearn.model_selection import GroupKFold, cross_val_predict
-
-    parts = GroupKFold(_PARTS, shuffle=True, random_state=seed).split(X, y, groups)
-    predicted = cross_val_predict(_forest(regression, seed), X, y, cv=list(parts))
-    return _error(predicted, y, regression)
-
-
-def _error(predicted: np.ndarray, y: np.ndarray, regression: bool) -> np.ndarray:
-    return (predicted - y) ** 2 if regression else (predicted != y) * 1.0
+    mixed = together = np.zeros(0)
+    at_random = partial(_parts, np.arange(len(y)))
+    # Other seeds confirm the first result, so that a lucky division is not reported.
+    for seeds in ((0,), _CONFIRMED_BY):
+        found = np.mean([[errors(w(seed), seed) for w in (at_random, apart)] for seed in seeds], 0)
+        judged = np.isfinite(found[1])
+        mixed, together = found[:, judged]
+        lost = mean_interval((together - mixed) / unit, units[judged])
+        if lost.low < _LEAST_SURE or lost.value < _LEAST_LOSS:
+            return None
+    return float(1 - mixed.mean() / unit), float(1 - together.mean() / unit)
 
 
 def _right(share: float, regression: bool) -> str:

@@ -81,10 +81,11 @@ class Problem:
     @property
     def split(self) -> str:
         """The kind of split, as in `covey.evaluation.Evaluation`."""
-        by_group = self.groups is not None and not self.copies
-        if self.times is not None:
-            return "groups and time" if by_group else "time"
-        return "groups" if by_group else "chance"
+        by = {
+            "groups": self.groups is not None and not self.copies,
+            "time": self.times is not None,
+        }
+        return " and ".join(name for name, given in by.items() if given) or "chance"
 
 
 def check_column(table: Any, name: str, option: str) -> None:
@@ -134,7 +135,7 @@ def read_problem(
         table = table.reset_index(drop=True)
     formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
     grouped = group_columns(table, group)
-    check_columns(table, target, drop=drop, keep=keep, gap=gaps, group=grouped, time=time, by=by)
+    check_columns(table, target, drop=drop, keep=keep, gap=gaps, group=grouped, time=time)
     table = rows_with(table, target, "target", console)
     if time:
         table = rows_with(table, time, "time", console)
@@ -162,12 +163,9 @@ def read_problem(
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
     problem = Problem(rest, y, target, regression, note=console.note)
-    if by:
-        problem.by = table[[*dict.fromkeys(by)]]
-        checked_groups(problem.by)
-    if group or time:
-        later, of = "later rows" if time else "rows", f" with a new {group}" if group else ""
-        problem.unlike = f"{later}{of}"
+    problem.by = checked_groups(table, by)
+    later = "later rows" if time else "rows"
+    problem.unlike = f"{later} with a new {group}" if group else later
     if group:
         problem.groups = _group_numbers(table, grouped, group)
         console.note(
@@ -211,13 +209,18 @@ def read_problem(
     return problem
 
 
-def checked_groups(by: pd.DataFrame) -> pd.DataFrame:
-    """Refuse columns of --by that make no groups, before a fit takes its time."""
+def checked_groups(table: pd.DataFrame, by: Collection[str] | None) -> pd.DataFrame | None:
+    """Return the columns of --by; refuse those that make no groups, before anything slow."""
+    names = list(dict.fromkeys(by or ()))
+    if not names:
+        return None
+    for name in names:
+        check_column(table, name, "--by")
     try:
-        groups_of(by, None, len(by))
+        groups_of(names, table, len(table))
     except ValueError as error:
         raise CommandError(f"--{error}") from None
-    return by
+    return table[names]
 
 
 def _check_lengths(problem: Problem) -> None:

@@ -64,9 +64,8 @@ def report(
     formats = formats_of(fitted)
     frame = read_table(table, numbers, labels=[target], formats=formats)
     check_column(frame, target, "--target")
-    for column, option in [(name, "--id"), *((one, "--by") for one in by or ())]:
-        if column is not None:
-            check_column(frame, column, option)
+    if name is not None:
+        check_column(frame, name, "--id")
     models.check_needed(fitted, frame.columns, table)
     for sentence in models.Notable(fitted).count(frame).sentences():
         console.note(sentence)
@@ -89,7 +88,7 @@ def report(
         n_rows=0 if known is None else known.n_rows,
         caution=caution,
         # As in the file: the first row below the header has 1.
-        by=checked_groups(frame[[*dict.fromkeys(by)]]) if by else None,
+        by=checked_groups(frame, by),
         row_names=frame.index + 1 if name is None else frame[name],
         # The results of the fit stand beside those of the new rows.
         rivals={}

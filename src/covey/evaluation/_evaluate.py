@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from covey._decisions import decided
 from covey._intervals import Interval, proportion_interval
 from covey.evaluation import _errors
-from covey.evaluation._by_group import Groups, by_groups, groups_of
+from covey.evaluation._by_group import by_groups, groups_of
 from covey.evaluation._columns import Table, columns, worst_parts
 from covey.evaluation._held_out import HeldOut, Predicted, plain_label, verdict
 from covey.evaluation._inputs import check_inputs, checked_row_names
@@ -59,7 +59,7 @@ def evaluate(
         ``{"accuracy": 0.9, "log_loss": 0.3}``, if only those are known.
     groups : array-like of shape (n_samples,), optional
         Rows that belong together, which are not independent of each other.
-    by : str, list of str, dict, data frame or array-like of shape (n_samples,), optional
+    by : str, list of str, dict of columns, data frame or series, optional
         Columns of X, or values that the model need not know: for each group of rows with the same
         value (of numbers, for quarters) the errors are measured, with intervals that hold for all
         groups together.
@@ -95,11 +95,7 @@ def evaluate(
     if held_out is not None:
         y = held_out.y
     inputs = check_inputs(model, X, y)
-    parts: Groups = {}
-    if by is not None:
-        if inputs.y is None:
-            raise ValueError("by compares the errors of groups of rows, which takes y, too.")
-        parts = groups_of(by, X, len(inputs.y))
+    parts = {} if by is None or inputs.y is None else groups_of(by, X, len(inputs.y))
     table = Table(inputs.X, inputs.columns)
     task = "numbers" if inputs.classes is None else "classes"
     known: list[Score] = []
@@ -139,11 +135,9 @@ def evaluate(
         return found
     order = [table.names.index(one.name) for one in found.columns if one.share is not None]
     found = judged(found, held_out, known)
-    two = len(found.classes) == 2 and found.thresholds
-    label = found.thresholds[0].label if two else None
     return replace(
         found,
-        by_group=by_groups(parts, held_out, label),
+        by_group=by_groups(parts, held_out, found.called),
         parts=worst_parts(table, order, held_out.errors),
         wrong=_errors.wrong_rows(model, table, held_out),
         n_wrong=int((held_out.errors > 0).sum()),

@@ -171,16 +171,6 @@ class GroupErrors:
     expected: float = math.nan  # the mean chance of the class (or of the answer), or the mean said
     found: Interval = _UNKNOWN  # how often it is so, or the mean truth
     cost: Interval = _UNKNOWN  # of a row, if costs decide
-    chance: float = math.nan  # of such a difference from the other rows, by Holm's correction
-
-
-@dataclass(frozen=True)
-class ByColumn:
-    """The groups of rows by a column, which the model need not use."""
-
-    column: str
-    label: Label | None  # the class that is missed, or called falsely
-    groups: list[GroupErrors]
 
 
 @dataclass(frozen=True)
@@ -313,7 +303,7 @@ class Evaluation:
     by_class: list[ClassErrors] = field(default_factory=list)
     confusion: list[list[int]] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
-    by_group: list[ByColumn] = field(default_factory=list)
+    by_group: dict[str, list[GroupErrors]] = field(default_factory=dict)  # of each column
     calibration: list[Bin] = field(default_factory=list)
     ranges: list[Bin] = field(default_factory=list)  # errors by the true value
     dots: list[tuple[str, float, float]] = field(default_factory=list)  # row, truth, said
@@ -339,6 +329,11 @@ class Evaluation:
     def difference(self, kind: str) -> Score | None:
         """Return the difference from the first model of a kind."""
         return next((one for one in self.differences if one.kind == kind), None)
+
+    @property
+    def called(self) -> Label | None:
+        """Of two classes the one that is missed or a false alarm; None of more, and of numbers."""
+        return self.thresholds[0].label if self.thresholds and len(self.classes) == 2 else None
 
     @property
     def used(self) -> list[Column]:

@@ -26,11 +26,9 @@ from covey.tables._kinds import is_number
 if TYPE_CHECKING:
     from covey._intervals import Interval
     from covey.evaluation._record import (
-        ByColumn,
         Column,
         Effect,
         Evaluation,
-        GroupErrors,
         Label,
         Readable,
         Score,
@@ -58,9 +56,8 @@ _BY_ITSELF, _AGAINST, _FARTHEST = 1 / 3, 0.1, 2.0
 # A gap stands out if it is by this part of the values' distance beyond them; and values move
 # nothing beside it if their distance is this part of that.
 _OF_GAPS = 0.25
-# Groups differ if chance makes such a difference less often than this; a range that is wider than
-# this to each side cannot tell.
-_CHANCE, _WIDE = 0.05, 0.1
+# A range that is wider than this to each side cannot tell whether a group differs.
+_WIDE = 0.1
 # Labels that stand for the target itself, and those without a meaning unless it is named.
 _YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
 
@@ -179,26 +176,23 @@ def _right(one: Evaluation) -> list[str]:
 
 def _pretended(one: Evaluation, own: Score) -> list[str]:
     """Compare with rows held out at random, which look better if rows depend on each other."""
-    found = one.pretended
-    if found is None:
+    main, show = "accuracy" if one.task == "classes" else "r2", rough
+    found, known, unit = one.pretended, own.main.value, " points"
+    if one.rule and one.sureness is not None:
+        known, unit = one.sureness.right.value, " points by the most probable class"
+    by: Callable[[float], str] = points
+    if one.rare is not None and "auc" in own.measures:
+        main, show, known, unit = "auc", "{:.2f}".format, own.get("auc").value, ""
+        by = "{:+.2f}".format
+    if found is None or not math.isfinite(found.get(main).value + known):
         return []
-    main = "accuracy" if one.task == "classes" else "r2"
-    main = "auc" if one.rare is not None and "auc" in found.measures else main
-    (value, low, high), known = found.get(main), own.get(main).value
-    if not math.isfinite(value + known):
-        return []
-    if one.rule and main == "accuracy" and one.sureness is not None:
-        known = one.sureness.right.value
-    show = (lambda area: f"an area of {area:.2f}") if main == "auc" else rough
-    at_random, here = (show(min(max(x, 0.0), 1.0)) for x in (known + value, known))
-    by = f"{value:+.2f}, likely {low:+.2f} to {high:+.2f}"
-    if main != "auc":
-        by = f"{points(value)} points, likely {points(low)} to {points(high)}"
-    if one.rule:
-        by += ", by the most probable class"
-    would = "pretended" if low > 0 else "shown"
-    said = f"Rows held out at random would have {would} {at_random}; {found.name} show {here}"
-    return [f"{said} ({by}{'' if low * high > 0 else '; it may be chance'})."]
+    value, low, high = found.get(main)
+    at_random, would = min(max(known + value, 0.0), 1.0), "pretended" if low > 0 else "shown"
+    maybe = "" if low * high > 0 else "; it may be chance"
+    return [
+        f"Rows held out at random would have {would} {show(at_random)}; {found.name} show "
+        f"{show(max(known, 0.0))} ({by(value)}{unit}, likely {by(low)} to {by(high)}{maybe})."
+    ]
 
 
 def _commonest(one: Evaluation) -> str:
@@ -517,59 +511,51 @@ def _wrong_classes(one: Evaluation) -> list[str]:
 # -- group by group ----------------------------------------------------------------------------
 
 
-def group_table(one: Evaluation, found: ByColumn) -> tuple[list[str], list[list[tuple[str, Any]]]]:
+def group_table(one: Evaluation, column: str) -> tuple[list[str], list[list[tuple[str, Any]]]]:
     """Return the heads of a table of groups, and its cells: text, and values to sort by."""
     show = show_output(one)
 
     def cell(of: Interval, show: Callable[[float], str] = show) -> tuple[str, Any]:
-        if not math.isfinite(of.value):
-            return "-", -math.inf
-        likely = f"({show(of.low)} to {show(of.high)})".replace(" %", "")
-        return f"{show(of.value)} {likely if math.isfinite(of.low) else ''}".rstrip(), of.value
+        likely = f" ({show(of.low)} to {show(of.high)})".replace(" %", "")
+        return f"{show(of.value)}{likely if math.isfinite(of.low) else ''}", of.value
 
-    columns: dict[str, Callable[[GroupErrors], tuple[str, Any]]] = {
-        found.column: lambda each: (each.label, each.label),
-        "rows": lambda each: (count(each.rows), each.rows),
-        "off by" if one.task == "numbers" else "right": lambda each: cell(each.right),
-    }
-    if found.label is not None:
-        columns["missed"] = lambda each: cell(each.missed)
-        columns["false alarms"] = lambda each: cell(each.false)
-    columns["said"] = lambda each: (show(each.expected), each.expected)
-    columns["true"] = lambda each: cell(each.found)
-    if any(math.isfinite(each.cost.value) for each in found.groups):
-        columns["cost of a row"] = lambda each: cell(each.cost, number)
-    return list(columns), [[of(each) for of in columns.values()] for each in found.groups]
+    heads, lines = [column, "rows", "off by" if one.task == "numbers" else "right"], []
+    for each in one.by_group[column]:
+        line = [(each.label, each.label), (count(each.rows), each.rows), cell(each.right)]
+        line += [] if one.called is None else [cell(each.missed), cell(each.false)]
+        line += [(show(each.expected), each.expected), cell(each.found)]
+        lines.append([*line, cell(each.cost, number)])
+    heads += ["said", "true"] if one.called is None else ["missed", "false alarms", "said", "true"]
+    has_cost = any(math.isfinite(each.cost.value) for each in one.by_group[column])
+    return [*heads, "cost of a row"][: len(heads) + has_cost], [
+        line[: len(heads) + has_cost] for line in lines
+    ]
 
 
-def group_sentences(one: Evaluation, found: ByColumn) -> list[str]:
+def group_sentences(one: Evaluation, column: str) -> list[str]:
     """Say which groups differ beyond chance, and what groups with few rows cannot tell."""
-    classes, own = one.task == "classes", one.own
-    said = "No group errs more or less than the other rows beyond chance (Holm's correction)."
-    if differ := [quoted(each.label) for each in found.groups if each.chance < _CHANCE]:
-        said = (
-            f"{named(differ, 5)}: errors are more or less frequent than among the other rows, "
-            "beyond chance (Holm's correction); why, and whether that is fair, no table tells."
-        )
-        said = said if classes else said.replace("more or less frequent", "larger or smaller")
+    classes, groups = one.task == "classes", one.by_group[column]
+    rate = one.scores[0].get("accuracy" if classes else "mae").value
+    most = 2 * _WIDE * (1.0 if classes else rate)
+    differ = [quoted(g.label) for g in groups if g.right.low > rate or g.right.high < rate]
+    wide = [quoted(g.label) for g in groups if not g.right.high - g.right.low <= most]
     what = "the mean prediction, and the mean truth"
-    if classes:
+    if one.called is not None:
+        it = subject(one, one.called)
+        what = f"the mean chance of {it}, and how often it is so; missed: rows with {it} that are "
+        what += "not called so; false alarms: other rows that are"
+    elif classes:
         what = "the mean chance of the most probable class, and how often it is right"
-    if found.label is not None:
-        it = subject(one, found.label)
-        what = (
-            f"the mean chance of {it}, and how often it is so; missed: rows with {it} that are "
-            "not called so; false alarms: other rows that are"
-        )
-    told = [said, f"The ranges hold for all groups together. Said and true: {what}."]
-    most = _WIDE * (1.0 if classes or own is None else own.get("mae").value)
-    wide = [each for each in found.groups if not each.right.high - each.right.low <= 2 * most]
-    if wide:
-        told.append(
-            f"Too few rows to tell: {named([quoted(each.label) for each in wide], 5)}; errors may "
-            f"differ there by {'10 points' if classes else 'a tenth'} or more without showing it."
-        )
-    return told
+    told = f"Other than among all rows, beyond chance: {named(differ, 5)}; why, and whether that "
+    told += "is fair, no table tells."
+    told = told if differ else "No group errs more or less than all rows beyond chance."
+    few = f"Too few rows to tell: {named(wide, 5)}; errors may differ there by "
+    few += f"{'10 points' if classes else 'a tenth'} or more without showing it."
+    return [
+        f"The ranges hold for all groups together. Said and true: {what}.",
+        told,
+        *[few] * bool(wide),
+    ]
 
 
 # -- what would change it, and may I trust it --------------------------------------------------

@@ -123,13 +123,13 @@ def _how_good(known: Evaluation) -> list[str]:
         if np.isfinite(own.get(name).value):
             lines.append(f"| {shown} | {sentences.score_text(own, name)} |")
     parts += ["\n".join(lines), f"By {known.n_held_out:,} {_rows(known)}."]
-    for found in known.by_group:
-        heads, cells = sentences.group_table(known, found)
+    for column in known.by_group:
+        heads, cells = sentences.group_table(known, column)
         table = [heads, ["---"] * len(heads), *([text for text, _ in row] for row in cells)]
         parts.append(
             "\n".join(f"| {' | '.join(map(_plain, row))} |" for row in table[:_MOST_NAMED])
         )
-        parts.append(_plain(" ".join(sentences.group_sentences(known, found))))
+        parts.append(_plain(" ".join(sentences.group_sentences(known, column))))
     return parts
 
 

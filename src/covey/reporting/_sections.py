@@ -156,10 +156,10 @@ def errors(one: Evaluation) -> dict[str, Any] | None:
 def by_group(one: Evaluation) -> dict[str, Any] | None:
     """Return a table of errors for each column by which rows are grouped."""
     tables = []
-    for found in one.by_group:
-        heads, cells = sentences.group_table(one, found)
+    for column in one.by_group:
+        heads, cells = sentences.group_table(one, column)
         rows = [[name_cell(row[0][0]), *(Cell(*each) for each in row[1:])] for row in cells]
-        tables.append((heads, rows, sentences.group_sentences(one, found)))
+        tables.append((heads, rows, sentences.group_sentences(one, column)))
     return {"tables": tables, "most": _MOST_NAMED - 2} if tables else None
 
 
