@@ -2,11 +2,12 @@
 
     python -m benchmarks.splits [--speech FEATURES.csv] [--effort fast]
 
-Runs ``covey fit`` on tables whose rows depend on each other: migraine days of patients who came one
-after the other, flights by day and aeroplane, and a table of speech, if its path is given, with the
-columns ``speaker`` and ``target`` (columns of text are left out). "At random" is what the one fit on
-rows at random adds to the number that holds; "by chance alone" are both numbers of the same table
-with its rows shuffled against groups and times, where nothing may be pretended.
+Runs ``covey fit`` on tables whose rows depend on each other: migraine days of patients who came
+one after the other, flights by day and aeroplane, and a table of speech, if its path is given,
+with the columns ``speaker`` and ``target`` (columns of text are left out). The numbers are points
+of accuracy, or of R2 for flights. "Holds" is measured on the rows that the options hold out, and
+"difference" is what rows at random add to it: together they are "at random". Lines "by chance
+alone" are of the same table with groups and times shuffled, where nothing may be pretended.
 """
 
 import argparse
@@ -96,7 +97,15 @@ def main():
     tables = {"migraine": migraine(), "flights": flights()}
     if given.speech:
         tables["speech"] = speech(given.speech)
-    heads = "table", "rows held out", "number", "at random", "holds", "difference", "seconds"
+    heads = (
+        "table",
+        "rows that the model is judged for",
+        "rows",
+        "at random",
+        "holds",
+        "difference",
+        "seconds",
+    )
     print(f"| {' | '.join(heads)} |\n| {' | '.join(['---'] * len(heads))} |")
     for name, (table, target, options) in tables.items():
         for some in ways(options):

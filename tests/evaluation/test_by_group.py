@@ -175,7 +175,7 @@ def test_a_group_that_differs_is_named_without_a_verdict_and_small_ones_cannot_t
     [
         ("sex", "'sex' is not a column of X"),
         (["x", "sex"], "'sex' is not a column of X"),
-        ({"id": [f"p{k}" for k in range(N)]}, "'id' has lists, or more than 200 different values"),
+        ({"id": [f"p{k}" for k in range(N)]}, "'id' has lists, or more than 150 different values"),
         ({"id": [[k] for k in range(N)]}, "'id' has lists"),
         ({"sex": ["F"] * 3}, "by must hold one value for each of the 300 rows"),
     ],

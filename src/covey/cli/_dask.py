@@ -60,8 +60,8 @@ def refuse(fuser: str | None, **options: Any) -> None:
     for option, given in options.items():
         if given:
             raise CommandError(
-                f"--{option}: it needs all rows in one place, but with --engine dask they lie in "
-                "blocks; leave it out, or use --engine plain."
+                f"--{option}: with --engine dask the rows lie in blocks, and it needs all of them "
+                "in one place; leave it out, or use --engine plain."
             )
     if fuser in FUSERS and fuser != "gate" and make_fuser(fuser).learns:
         raise CommandError(

@@ -42,10 +42,11 @@ def groups_of(by: Any, X: Any, n_rows: int) -> Groups:
         kind, values = table.values(position)
         if values is not None and kind == "number" and values.nunique() <= _MOST_NUMBERS:
             kind, values = "text", values.map(cell, na_action="ignore")
-        if values is None or (kind == "text" and values.nunique() > MOST_GROUPS):
+        most = min(MOST_GROUPS, max(2, n_rows // 2))
+        if values is None or (kind == "text" and values.nunique() > most):
             raise ValueError(
-                f"by: {name!r} has lists, or more than {MOST_GROUPS} different values, too many "
-                "to tell anything of each; give another column, or join rare values."
+                f"by: {name!r} has lists, or more than {most} different values, too many to tell "
+                "anything of each; give another column, or join rare values."
             )
         parts = [
             (words.removeprefix("is "), of) for words, of in _parts(kind, values, MOST_GROUPS)
