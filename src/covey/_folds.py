@@ -241,8 +241,7 @@ class GroupTimeSplit(BaseCrossValidator):
         folds = later_folds(times, self.n_splits, codes, self.n_group_splits)
         if not folds:
             raise ValueError(
-                "No row is later than rows of other groups to train on: time holds a single time, "
-                "or groups a single group."
+                "No row is later than one of another group; give more times or groups."
             )
         yield from folds
 

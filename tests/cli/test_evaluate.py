@@ -81,7 +81,7 @@ def test_later_rows_of_groups_that_were_not_fitted_on_are_held_out_together(fold
     assert problem.split == "groups and time"
     assert problem.unlike == "later rows with a new who"
     splits, how = make_splits(problem, 0)
-    assert how == "9 times later rows of groups that were not fitted on, forward in time"
+    assert how == "9 times later rows with a new who, forward in time"
     held_out = np.concatenate([test for _, test in splits])
     assert len(np.unique(held_out)) == len(held_out) == 90
     for train, test in splits:

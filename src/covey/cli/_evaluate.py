@@ -47,8 +47,7 @@ def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
     y, regression = problem.y, problem.regression
     if problem.times is not None:
         splits = forward_splits(problem)
-        of = "" if problem.groups is None else " of groups that were not fitted on"
-        return splits, f"{len(splits)} times later rows{of}, forward in time"
+        return splits, f"{len(splits)} times {problem.unlike}, forward in time"
     counts = np.array([len(y)]) if regression else np.unique(y, return_counts=True)[1]
     together = "repeated rows" if problem.copies else "groups"
     splitter: Any = None

@@ -60,6 +60,7 @@ _CONFIRMED_BY = (1, 2)
 # Of rows by time, the last third is predicted by the others; errors are averaged over this many
 # pieces of it, since rows of about the same time are alike.
 _LATER, _PIECES = 2 / 3, 12
+_Folding = Callable[[int], Folds]  # of a seed
 # Names of columns of times, if they are numbers.
 _TIME = re.compile(r"(?i)(^|[^a-z])(date|day|time|hour|week|month|year|quarter)s?([^a-z]|$)")
 # Names of columns of subjects.
@@ -433,11 +434,7 @@ def _parts(groups: np.ndarray, seed: int) -> Folds:
 
 
 def _shares(
-    problem: Problem,
-    rows: np.ndarray,
-    without: set[str],
-    apart: Callable[[int], Folds],
-    units: np.ndarray,
+    problem: Problem, rows: np.ndarray, without: set[str], apart: _Folding, units: np.ndarray
 ) -> tuple[float, float] | None:
     """Return the shares that are right (or R2), rows held out in two ways; None if they are near.
 

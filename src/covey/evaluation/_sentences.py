@@ -182,8 +182,8 @@ def _pretended(one: Evaluation, own: Score) -> list[str]:
         known, unit = one.sureness.right.value, " points by the most probable class"
     by: Callable[[float], str] = points
     if one.rare is not None and "auc" in own.measures:
-        main, show, known, unit = "auc", "{:.2f}".format, own.get("auc").value, ""
-        by = "{:+.2f}".format
+        main, known, unit = "auc", own.get("auc").value, " of the area under the curve"
+        show, by = "{:.2f}".format, "{:+.2f}".format
     if found is None or not math.isfinite(found.get(main).value + known):
         return []
     value, low, high = found.get(main)
@@ -520,16 +520,14 @@ def group_table(one: Evaluation, column: str) -> tuple[list[str], list[list[tupl
         return f"{show(of.value)}{likely if math.isfinite(of.low) else ''}", of.value
 
     heads, lines = [column, "rows", "off by" if one.task == "numbers" else "right"], []
+    heads += ["said", "true"] if one.called is None else ["missed", "false alarms", "said", "true"]
+    has_cost = any(math.isfinite(each.cost.value) for each in one.by_group[column])
     for each in one.by_group[column]:
         line = [(each.label, each.label), (count(each.rows), each.rows), cell(each.right)]
         line += [] if one.called is None else [cell(each.missed), cell(each.false)]
         line += [(show(each.expected), each.expected), cell(each.found)]
-        lines.append([*line, cell(each.cost, number)])
-    heads += ["said", "true"] if one.called is None else ["missed", "false alarms", "said", "true"]
-    has_cost = any(math.isfinite(each.cost.value) for each in one.by_group[column])
-    return [*heads, "cost of a row"][: len(heads) + has_cost], [
-        line[: len(heads) + has_cost] for line in lines
-    ]
+        lines.append(line + [cell(each.cost, number)] * has_cost)
+    return heads + ["cost of a row"] * has_cost, lines
 
 
 def group_sentences(one: Evaluation, column: str) -> list[str]:
@@ -539,13 +537,11 @@ def group_sentences(one: Evaluation, column: str) -> list[str]:
     most = 2 * _WIDE * (1.0 if classes else rate)
     differ = [quoted(g.label) for g in groups if g.right.low > rate or g.right.high < rate]
     wide = [quoted(g.label) for g in groups if not g.right.high - g.right.low <= most]
-    what = "the mean prediction, and the mean truth"
+    it = "the predicted class" if one.called is None else subject(one, one.called)
+    what = f"the mean chance of {it}, and how often it is so"
     if one.called is not None:
-        it = subject(one, one.called)
-        what = f"the mean chance of {it}, and how often it is so; missed: rows with {it} that are "
-        what += "not called so; false alarms: other rows that are"
-    elif classes:
-        what = "the mean chance of the most probable class, and how often it is right"
+        what += f"; missed: rows with {it} that are not called so; false alarms: others that are"
+    what = what if classes else "the mean prediction, and the mean truth"
     told = f"Other than among all rows, beyond chance: {named(differ, 5)}; why, and whether that "
     told += "is fair, no table tells."
     told = told if differ else "No group errs more or less than all rows beyond chance."

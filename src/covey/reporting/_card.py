@@ -126,10 +126,8 @@ def _how_good(known: Evaluation) -> list[str]:
     for column in known.by_group:
         heads, cells = sentences.group_table(known, column)
         table = [heads, ["---"] * len(heads), *([text for text, _ in row] for row in cells)]
-        parts.append(
-            "\n".join(f"| {' | '.join(map(_plain, row))} |" for row in table[:_MOST_NAMED])
-        )
-        parts.append(_plain(" ".join(sentences.group_sentences(known, column))))
+        lines = [f"| {' | '.join(map(_plain, row))} |" for row in table[:_MOST_NAMED]]
+        parts += ["\n".join(lines), _plain(" ".join(sentences.group_sentences(known, column)))]
     return parts
 
 
