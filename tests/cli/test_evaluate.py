@@ -105,13 +105,13 @@ def test_later_rows_of_groups_that_were_not_fitted_on_are_held_out_together(fold
     assert "later rows with a new clinic show" in said["answers"]["How right is it?"]
 
 
-@pytest.mark.parametrize("given", [{"group": "who"}, {"time": "day"}])
-def test_where_earlier_rows_have_one_class_only_one_sentence_says_so(given):
-    table = some_table(40, who=["one", "two"] * 20, day=np.arange(40))
-    table["y"] = np.where(np.arange(40) < 35, "a", "b")
-    table.loc[table["who"] == "one", "y"] = "a"
-    with pytest.raises(CommandError, match="one value of the target only"):
-        make_splits(problem_of(table, **{"group": "who", "time": "day"} | given), 0)
+@pytest.mark.parametrize("when", ["day", "never"])
+@pytest.mark.parametrize("given", [{}, {"group": "who"}])
+def test_where_earlier_rows_have_one_class_or_none_one_sentence_says_so(given, when):
+    table = some_table(40, who=["one", "two"] * 20, day=np.arange(40), never=1)
+    table["y"] = np.where(np.arange(40) < 39, "a", "b")
+    with pytest.raises(CommandError, match="--time: no row is later than rows"):
+        make_splits(problem_of(table, time=when, **given), 0)
 
 
 @pytest.mark.parametrize("numbers", [False, True])

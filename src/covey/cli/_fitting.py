@@ -241,7 +241,7 @@ def forward_splits(problem: Problem) -> Folds:
     if not splits:
         of = "" if problem.groups is None else " of other groups"
         raise CommandError(
-            f"--time: the earlier rows{of} have one value of the target only, so later ones "
-            "cannot be predicted from them; leave --time out."
+            f"--time: no row is later than rows{of} with two values of the target, which it takes "
+            "to learn from; leave --time out."
         )
     return splits
