@@ -160,10 +160,10 @@ def _right(one: Evaluation) -> list[str]:
     if own is None:
         return ["That is not known: no row was held out to see."]
     if one.task == "numbers":
-        return [*_explains(one, own), *_pretended(one, own), *_comparison(one)]
+        return [*_explains(one, own), *_comparison(one), *_pretended(one, own)]
     constant, always = one.score("simplest"), _commonest(one)
     if one.rare is not None and "auc" in own.measures:
-        return [*_ranks(one, own), *_pretended(one, own), *_comparison(one)]
+        return [*_ranks(one, own), *_comparison(one), *_pretended(one, own)]
     accuracy = own.main
     low, high = accuracy[1:]
     likely = f" (likely {span(low, high)})" if math.isfinite(low) else ""
@@ -171,7 +171,7 @@ def _right(one: Evaluation) -> list[str]:
     if constant is not None and one.verdict != "useless":
         said += f" Always saying {always} would be right on {percent(constant.main.value)}."
     told = [f"{one.rule}, as it was told."] if one.rule else []
-    return [said, *told, *_pretended(one, own), *_comparison(one)]
+    return [said, *told, *_comparison(one), *_pretended(one, own)]
 
 
 def _pretended(one: Evaluation, own: Score) -> list[str]:
