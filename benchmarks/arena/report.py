@@ -92,7 +92,8 @@ def main():
         "geometric means over tables with 95 % intervals, and on how many the error is lower. Elo "
         f"counts who is lower where ({ANCHOR}: 1000); *behind the best* is how much of a rival's "
         "error the best of all on the table saves, in the mean. Critical difference of mean ranks "
-        f"{gap:.2f} (Nemenyi, 5 %). Seconds are the processor's, medians of fits.",
+        f"{gap:.2f} (Nemenyi, 5 %). Seconds are the processor's, medians of fits; RealMLP, TabM "
+        "and xRFM (pytabkit's defaults, five folds averaged) had a GPU besides.",
         *unfinished(table[table["problem"].isin(TABLES)]),
         "",
     ]

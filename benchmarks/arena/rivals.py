@@ -104,6 +104,44 @@ class Explainable:
         return self.model.predict_proba(_written(X))
 
 
+class Torch:
+    """A network or feature machine of pytabkit, five folds averaged, on a GPU if there is one."""
+
+    def __init__(self, name, kind, seed):
+        self.name, self.kind, self.seed = name, kind, seed
+
+    def fit(self, X, y):
+        import torch
+        from pytabkit.models.sklearn import sklearn_interfaces
+
+        kind = "Regressor" if self.kind == NUMBERS else "Classifier"
+        self.columns = make_column_transformer(
+            (SimpleImputer(strategy="median", add_indicator=True), OTHERS),
+            (OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), CATEGORIES),
+            verbose_feature_names_out=False,
+        ).set_output(transform="pandas")
+        self.columns.fit(X)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        make = getattr(sklearn_interfaces, f"{self.name}_{kind}")
+        self.model = make(device=device, random_state=self.seed, n_cv=5)
+        self.model.fit(self._made(X), y, cat_col_names=CATEGORIES(X))
+        return self
+
+    def _made(self, X):
+        made = self.columns.transform(X)
+        words = CATEGORIES(X)
+        # Gaps are a value of their own.
+        return made.assign(
+            **{name: made[name].fillna(-2).astype(int).astype(str) for name in words}
+        )
+
+    def predict(self, X):
+        return np.ravel(self.model.predict(self._made(X)))
+
+    def predict_proba(self, X):
+        return self.model.predict_proba(self._made(X))
+
+
 def forest(of_classes, of_numbers):
     def make(kind, seed):
         codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
@@ -182,4 +220,10 @@ RIVALS = {
     "random forest": forest(RandomForestClassifier, RandomForestRegressor),
     "extra trees": forest(ExtraTreesClassifier, ExtraTreesRegressor),
     "linear": linear,
+}
+# They need the package pytabkit with its models, and are slow without a GPU.
+TORCH = {
+    "RealMLP": lambda kind, seed: Torch("RealMLP_TD", kind, seed),
+    "TabM": lambda kind, seed: Torch("TabM_D", kind, seed),
+    "xRFM": lambda kind, seed: Torch("XRFM_D", kind, seed),
 }

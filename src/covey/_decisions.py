@@ -16,6 +16,8 @@ from covey._validation import check_number
 KINDS = ("threshold", "find", "costs")
 # A class is rare if fewer than this share of the rows have it.
 RARE = 0.15
+# Names of the two errors of two classes, for which costs may be given instead of for classes.
+_MISS, _FALSE_ALARM = "miss", "false alarm"
 _INTERVAL = ListOf(Number(), "3", make=lambda numbers: Interval(*numbers))
 
 
@@ -34,6 +36,10 @@ def rare_class(counts: np.ndarray) -> int | None:
     if counts.max() <= (1 - RARE) * counts.sum() or np.count_nonzero(counts) < 2:
         return None
     return int(np.where(counts > 0, counts, np.inf).argmin())
+
+
+# By class, by true and predicted class, by kind of error, or as a table.
+Costs = Mapping[Any, float] | Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -176,10 +182,10 @@ def asked_decision(
     classes: np.ndarray,
     threshold: Mapping[Any, float] | None = None,
     find: Mapping[Any, float] | None = None,
-    costs: Mapping[Any, float] | Sequence[Sequence[float]] | None = None,
+    costs: Costs | None = None,
 ) -> Decision:
     """Check the rule that is asked for; a share to be found has no threshold yet."""
-    given = {"threshold": threshold, "find": find, "costs": costs}
+    given: dict[str, Any] = {"threshold": threshold, "find": find, "costs": costs}
     given = {name: one for name, one in given.items() if one is not None}
     if len(given) != 1:
         raise ValueError(
@@ -209,15 +215,43 @@ def code_of(classes: np.ndarray, label: Any, name: str) -> int:
     return int(labels.index(label))
 
 
+def costs_by_class(classes: np.ndarray, costs: Any, counts: np.ndarray | None) -> Any:
+    """Check costs; classes stand for a miss, of the rarer of two, and a false alarm.
+
+    ``counts`` (n_classes,) say which of two classes is the rarer one.
+    """
+    names = set(costs) if isinstance(costs, Mapping) else set()
+    if not names or not names <= {_MISS, _FALSE_ALARM} or names & set(classes.tolist()):
+        _of_costs(classes, costs)
+        return costs
+    if len(classes) != 2 or counts is None or counts[0] == counts[1]:
+        raise ValueError(
+            f"costs: {_MISS!r} and {_FALSE_ALARM!r} are errors about the rarer of two classes, "
+            "and which that is is not known here; name classes, as {label: cost of missing it}."
+        )
+    rarer, other = classes[np.argsort(counts)].tolist()
+    named = {_MISS: rarer, _FALSE_ALARM: other}
+    return costs_by_class(classes, {named[name]: cost for name, cost in costs.items()}, counts)
+
+
 def _of_costs(classes: np.ndarray, costs: Any) -> Decision:
     """Return a decision by costs, which for two classes is a threshold."""
     n_classes = len(classes)
+    if hasattr(costs, "iloc") and hasattr(costs, "columns"):
+        costs = costs.to_dict("index")  # by the names of the rows and columns, in any order
     if isinstance(costs, Mapping):
-        missed = np.ones(n_classes)
+        if not costs:
+            raise ValueError("costs is empty; name a class, as {label: cost of missing it}.")
+        table = 1 - np.eye(n_classes)
         for label, cost in costs.items():
+            code = code_of(classes, label, "costs")
+            if isinstance(cost, Mapping):
+                for said, one in cost.items():
+                    check_number(one, f"costs[{label!r}][{said!r}]", low=0)
+                    table[code, code_of(classes, said, f"costs[{label!r}]")] = one
+                continue
             check_number(cost, f"costs[{label!r}]", low=0)
-            missed[code_of(classes, label, "costs")] = cost
-        table = missed[:, None] * (1 - np.eye(n_classes))
+            table[code] *= cost
     else:
         try:
             table = np.asarray(costs, dtype=np.float64)
@@ -225,8 +259,9 @@ def _of_costs(classes: np.ndarray, costs: Any) -> Decision:
             table = np.zeros(())
         if table.shape != (n_classes, n_classes) or not np.isfinite(table).all():
             raise ValueError(
-                f"costs must be a dict {{label: cost of missing it}} or {n_classes} rows (true "
-                f"classes) of {n_classes} numbers (predicted classes), got {costs!r}."
+                "costs must be a dict {label: cost of missing it} or {label: {predicted label: "
+                f"cost}}}}, or {n_classes} rows (true classes) of {n_classes} finite numbers "
+                f"(predicted classes), got {costs!r}."
             )
     excess = table - table.diagonal()[:, None]
     if (excess < 0).any() or not excess.any():

@@ -37,3 +37,54 @@ def test_export_counts_infinities_as_missing_and_computes_in_double_if_asked(
     rows = table.replace([np.inf, -np.inf], np.nan)
     furthest = np.abs(probabilities - model.predict_proba(rows)).max()
     assert furthest < 1e-9 if double else 1e-4 < furthest < 0.05
+
+
+@pytest.fixture(scope="module")
+def additive(tmp_path_factory, run):
+    """A folder with a table, more rows of it, and a model of one member without products."""
+    folder = tmp_path_factory.mktemp("additive")
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"age": random.integers(20, 90, 400), "town": random.choice(["Rome", "Oslo"], 400)}
+    )
+    risk = table["age"] / 15 - 4 + (table["town"] == "Rome") + random.logistic(size=400)
+    table["ill"] = np.where(risk > 0, "yes", "no")
+    table[:200].to_csv(folder / "rows.csv", index=False)
+    table[200:].to_csv(folder / "new.csv", index=False)
+    fit = ("fit", "rows.csv", "--target", "ill", "--effort", "fast", "--max-members", "1")
+    assert run(*fit, cwd=folder).exit_code == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", ["card.html", "card.xlsx"])
+def test_export_writes_a_scorecard_of_rows_given(additive, name, run):
+    result = run("export", "flock.covey", "--scorecard", name, "--table", "new.csv", cwd=additive)
+    assert result.exit_code == 0, result.output
+    assert "Made from 200 rows" in " ".join(result.stderr.split())
+    if name.endswith("html"):
+        assert "age" in (additive / name).read_text()
+    else:
+        assert list(pd.read_excel(additive / name, engine="calamine")["column"][:1]) == ["age"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "give one of --onnx and --scorecard."),
+        (["--onnx", "a.onnx", "--scorecard", "a.html"], "give one of --onnx and --scorecard."),
+        (["--scorecard", "a.html"], "--scorecard needs --table, rows with the target"),
+        (["--onnx", "a.onnx", "--table", "new.csv"], "--scorecard needs --table, rows"),
+        (["--scorecard", "a.pdf", "--table", "new.csv"], "write to .html, .htm, .xlsx."),
+        (["--scorecard", "a.html", "--table", "none.csv"], "none.csv"),
+        (["--scorecard", "a.html", "--table", "part.csv"], "lacks the column 'age'"),
+        (["--scorecard", "a.html", "--table", "one.csv"], "needs rows of both classes"),
+    ],
+)
+def test_scorecards_that_cannot_be_written_get_one_sentence(additive, options, sentence, run):
+    new = pd.read_csv(additive / "new.csv")
+    new.drop(columns="age").to_csv(additive / "part.csv", index=False)
+    new[new["ill"] == "yes"].to_csv(additive / "one.csv", index=False)
+    result = run("export", "flock.covey", *options, cwd=additive)
+    assert result.exit_code == 2
+    assert sentence in " ".join(result.stderr.split())
+    assert not (additive / "a.html").exists()

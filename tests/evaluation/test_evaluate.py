@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from covey import Evaluation, FlockClassifier, SubsetEnsembleClassifier, evaluate
 from covey._decisions import asked_decision
 from covey._intervals import Interval
-from covey._number_words import rough
+from covey._number_words import number, rough
 from covey.evaluation._columns import Table, worst_parts
 from covey.evaluation._errors import sureness
 from covey.evaluation._evaluate import judged
@@ -21,6 +21,7 @@ from covey.evaluation._held_out import HeldOut, Predicted
 from covey.evaluation._record import Score
 from covey.evaluation._sentences import answers, score_text
 from covey.inspection import column_effect, column_importance
+from covey.reporting import build_card, build_report
 
 
 def rows_of(n=400, share=0.08, seed=0):
@@ -130,6 +131,43 @@ def test_a_rule_that_raises_no_alarm_has_no_share_of_them_that_is_right():
     model.decision_ = asked_decision(model.classes_, costs={0: 1e6})
     told = dict(answers(evaluate(model, table, y, target="ill")))["How sure is it?"][0]
     assert "or more of ill: no row has that. Of all rows" in told
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_costs_are_those_of_the_rows_at_every_threshold_and_in_every_account(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.digitize(X[:, 0] + rng.normal(size=400), [1.0, 2.0][: n_classes - 1])
+    costs = np.array([[0, 2, 3], [8, 1, 3], [30, 20, 0]])[:n_classes, :n_classes]
+    flock = FlockClassifier(effort="fast", n_estimators=2, random_state=0, costs=costs)
+    flock.fit(X[::2], y[::2])
+    one = evaluate(flock, X[1::2], y[1::2])
+    truth, chances = y[1::2], flock.predict_proba(X[1::2])
+    cost = costs[truth, flock.predict(X[1::2])].mean()
+    assert one.own.get("cost").value == pytest.approx(cost)
+    assert one.own.get("cost").low < cost < one.own.get("cost").high
+    simplest = costs[truth, np.full(200, np.bincount(truth).argmax())].mean()
+    assert one.score("simplest").get("cost").value == pytest.approx(simplest)
+    gap = one.difference("simplest").get("cost").value
+    assert gap == pytest.approx(cost - simplest)
+    for each in one.thresholds:
+        if n_classes > 2:
+            assert each.cost == []  # the class of the other rows is not known
+            continue
+        for at, said in zip(each.at[::20], each.cost[::20], strict=True):
+            called = chances[:, each.label] >= at
+            assert said == pytest.approx(
+                costs[truth, np.where(called, each.label, 1 - each.label)].mean()
+            )
+        assert each.cost[each.chosen] == pytest.approx(cost)
+    told = f"A row costs {number(cost)} on average"
+    cheapest = number(costs[truth].mean(axis=0).min())
+    for text in (str(one), build_report(one).html, build_card(flock, X[1::2], y[1::2])):
+        assert told in text
+        assert f"the cheapest answer to all, would cost {cheapest}." in text
+    assert ("A row then costs" in build_report(one).html) == (n_classes == 2)
+    assert Evaluation.from_json(one.to_json()) == one
+    assert not evaluate(flock.decide(), X[1::2], y[1::2]).costs
 
 
 def test_what_is_told_of_how_a_model_decides_fits_together():

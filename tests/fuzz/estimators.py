@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import covey
 from covey import fusers
 from covey._blocks import take_rows
+from covey._decisions import decided
 from covey.fusers._base import FUSERS
 from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier, SubsetSearchClassifier
 from tests.fuzz.outcomes import (
@@ -58,6 +59,7 @@ FLOCK = {
     "feature_groups": [[[0, 1]], {"both": [1, 2]}],
     "members": ["linear", ["neighbors"], [GaussianNB(), "linear"]],
 }
+COSTS = [{0: 9}, {"class 0": 9.0}, {"miss": 5}, {}, [[0, 1], [9, 0]], {0: {1: 2}}, -1, "x"]
 ALGORITHM_1 = {
     "n_estimators": [1, 2, 4],
     "flip_probability": [0.0, 0.1, 1.0],
@@ -104,7 +106,7 @@ def _of(kind, choices, **fixed):
 CLASSIFIERS = {
     "FlockClassifier": _of(
         covey.FlockClassifier,
-        FLOCK | {"class_weight": ["balanced"]},
+        FLOCK | {"class_weight": ["balanced"], "costs": COSTS},
         effort="fast",
         n_estimators=2,
         cv=2,
@@ -127,7 +129,9 @@ CLASSIFIERS = {
         random_state=0,
     ),
     "FusionClassifier": lambda rng, odd: covey.FusionClassifier(
-        _members(rng, MEMBERS), **parameters(rng, {**CLASS_FUSERS, "cv": [2, 3]}, odd), n_jobs=1
+        _members(rng, MEMBERS),
+        **parameters(rng, {**CLASS_FUSERS, "cv": [2, 3], "costs": COSTS}, odd),
+        n_jobs=1,
     ),
     "MultiviewClassifier": _of(
         covey.MultiviewClassifier,
@@ -324,8 +328,8 @@ def _check(fitted, answer, n_rows):
             raise OutcomeError("unknown label", "a prediction is none of the classes")
         if len(answer) == 2:
             check_probabilities(answer[0], n_rows, len(fitted.classes_))
-            if not np.array_equal(fitted.classes_[answer[0].argmax(axis=1)], labels):
-                raise OutcomeError("no argmax", "predict is not the most probable class")
+            if not np.array_equal(fitted.classes_[decided(fitted, answer[0])], labels):
+                raise OutcomeError("no argmax", "predict is not the class that is decided")
     elif is_regressor(fitted):
         if answer[0].shape != (n_rows,):
             raise OutcomeError("shape", f"predictions {answer[0].shape} for {n_rows} rows")

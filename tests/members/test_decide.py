@@ -1,14 +1,25 @@
 """Thresholds and costs: what is predicted of probabilities, wherever it is told."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris, make_classification
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    TunedThresholdClassifierCV,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import covey
 from covey import FlockClassifier, FusionClassifier, SubsetEnsembleClassifier
@@ -48,6 +59,140 @@ def model(fitted):
 @pytest.fixture(scope="module")
 def searched():
     return FlockClassifier(n_estimators=2, cv=3, random_state=0).fit(X, Y)
+
+
+TWO = np.where(CODES == 2, "yes", "no")
+TABLE = [[0, 1], [10, 0]]
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        {"yes": 10},
+        {"miss": 10},
+        {"miss": 20, "false alarm": 2},
+        {"yes": {"no": 10}},
+        {"no": {"yes": 2}, "yes": {"no": 20}},
+        pd.DataFrame(TABLE, ["no", "yes"], ["no", "yes"]),
+        pd.DataFrame(TABLE, ["no", "yes"], ["no", "yes"]).loc[::-1, ::-1],
+        TABLE,
+    ],
+)
+def test_all_ways_to_give_costs_and_the_parameter_decide_the_same(costs):
+    told = FlockClassifier(effort="fast", n_estimators=2, random_state=0, costs=costs).fit(X, TWO)
+    assert told.decision_.label == "yes"
+    assert told.threshold_ == pytest.approx(1 / 11)
+    plain = FlockClassifier(effort="fast", n_estimators=2, random_state=0).fit(X, TWO)
+    assert np.array_equal(told.predict_proba(X), plain.predict_proba(X))
+    by_costs = plain.decide(X, TWO, costs=costs).predict(X)
+    assert np.array_equal(told.predict(X), by_costs)
+    fused = FusionClassifier(MEMBERS, costs=costs).fit(X, TWO)
+    assert fused.threshold_ == pytest.approx(1 / 11)
+
+
+def test_a_clone_in_a_search_decides_by_the_costs():
+    flock = FlockClassifier(effort="fast", n_estimators=2, random_state=0, costs={"miss": 10})
+    calls = cross_val_predict(make_pipeline(StandardScaler(), flock), X, TWO, cv=3) == "yes"
+    chances = cross_val_predict(flock, X, TWO, cv=3, method="predict_proba")[:, 1]
+    assert calls.sum() > (chances >= 0.5).sum() * 1.2
+    assert np.mean(calls == (chances >= 1 / 11)) > 0.97
+
+
+def test_costs_of_the_parameter_are_refused_before_members_are_fitted():
+    class Slow(GaussianNB):
+        def fit(self, *args, **how):
+            raise AssertionError("fitted")
+
+    for model in (FlockClassifier(members=[Slow()], costs={"x": 3}), FusionClassifier([Slow()])):
+        model.set_params(costs={"x": 3})
+        with pytest.raises(ValueError, match="costs: 'x' is not a class of the model"):
+            model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("costs", "sentence"),
+    [
+        ({}, "costs is empty; name a class"),
+        ({"miss": 3}, "'miss' and 'false alarm' are errors about the rarer of two classes"),
+        ({"yes": -1}, "costs['yes'] == -1, must be >= 0"),
+        ({"yes": {"no": -1}}, "costs['yes']['no'] == -1, must be >= 0"),
+        ({"yes": {"x": 1}}, "costs['yes']: 'x' is not a class"),
+        ({"miss": 1, "yes": 3}, "costs: 'miss' is not a class"),
+        (pd.DataFrame(np.eye(3)), "costs: 0 is not a class"),
+    ],
+)
+def test_costs_that_make_no_sense_get_one_sentence(costs, sentence, fitted):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        fitted.decide(X, Y, costs=costs)
+
+
+@pytest.fixture(scope="module")
+def of_two():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(6000, 3))
+    y = np.where(rng.random(6000) < 1 / (1 + np.exp(3 - 2 * rows[:, 0] - rows[:, 1])), 1, 0)
+    flock = FlockClassifier(effort="fast", n_estimators=2, random_state=0)
+    return flock.fit(rows[:2000], y[:2000]), rows[2000:], y[2000:]
+
+
+def test_a_threshold_is_that_of_fixed_threshold_classifier(of_two):
+    flock, rows, y = of_two
+    for label, at in ((1, 0.2), (0, 0.7)):
+        theirs = FixedThresholdClassifier(FrozenEstimator(flock), threshold=at, pos_label=label)
+        said = theirs.fit(rows, y).predict(rows)
+        assert np.array_equal(flock.decide(threshold={label: at}).predict(rows), said)
+    flock.decide()
+
+
+def cost_of(y, said):
+    return np.select([(y == 1) & (said == 0), (y == 0) & (said == 1)], [10, 1], 0).mean()
+
+
+def test_costs_agree_with_a_tuned_threshold(of_two):
+    """The tuned threshold is best on the rows themselves; that of the chances is hardly worse."""
+    flock, rows, y = of_two
+    score = make_scorer(cost_of, greater_is_better=False)
+    tuned = TunedThresholdClassifierCV(
+        FrozenEstimator(flock), scoring=score, cv="prefit", refit=False, thresholds=200
+    ).fit(rows, y)
+    least = cost_of(y, tuned.predict(rows))
+    flock.decide(rows, y, costs={1: 10})
+    own = cost_of(y, flock.predict(rows))
+    assert own == pytest.approx(flock.decision_.cost.value)
+    assert least <= own < 1.1 * least
+    assert flock.decision_.cost.low < least
+    assert abs(tuned.best_threshold_ - flock.threshold_) < 0.05
+    flock.decide()
+
+
+def test_a_share_to_find_is_that_of_a_tuned_threshold(of_two):
+    """Of all thresholds that find the share, both take the one with the fewest alarms."""
+    flock, rows, y = of_two
+
+    def fewest_alarms(y, said):
+        found = said[y == 1].mean()
+        return -said.mean() if found >= 0.8 else -2 + found
+
+    at = np.unique(flock.predict_proba(rows)[:, 1])
+    tuned = TunedThresholdClassifierCV(
+        FrozenEstimator(flock), scoring=make_scorer(fewest_alarms), cv="prefit", refit=False,
+        thresholds=at,
+    ).fit(rows, y)  # fmt: skip
+    theirs = tuned.predict(rows)
+    assert np.array_equal(flock.decide(rows, y, find={1: 0.8}).predict(rows), theirs)
+    flock.decide()
+
+
+def test_models_can_be_tuned_by_folds(of_two):
+    _, rows, y = of_two
+    flock = FlockClassifier(effort="fast", n_estimators=2, random_state=0)
+    score = make_scorer(cost_of, greater_is_better=False)
+    tuned = TunedThresholdClassifierCV(flock, scoring=score, cv=3, thresholds=50)
+    tuned.fit(rows[:1500], y[:1500])
+    assert 0.02 < tuned.best_threshold_ < 0.25
+    assert cost_of(y[1500:], tuned.predict(rows[1500:])) < cost_of(
+        y[1500:], tuned.estimator_.predict(rows[1500:])
+    )
 
 
 def by_threshold(classes, probabilities, label, threshold):

@@ -24,8 +24,9 @@ _FIND = options.option(
 )
 Find = Annotated[str | None, _FIND]
 _COSTS = options.option(
-    "The cost of missing a row of a class (yes=20; 1 for the others): the class with the "
-    "smallest expected cost is predicted; repeatable.",
+    "The cost of missing a row of a class (yes=20; 1 for the others; of two classes, no=2 is the "
+    "cost of a false alarm for yes): the class with the smallest expected cost is predicted; "
+    "repeatable.",
     metavar="CLASS=NUMBER",
 )
 Costs = Annotated[list[str] | None, _COSTS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
@@ -46,30 +46,17 @@ def report(
     from covey.cli import _models as models
     from covey.cli._fit_summary import show_answers
     from covey.cli._problem import check_column, checked_groups, row_hashes
-    from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
-    from covey.tables._known_columns import formats_of, kinds_of, table_for
+    from covey.tables._known_columns import kinds_of, table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, (".html", ".htm"))
     fitted = models.load_model(model)
     known = getattr(fitted, "evaluation_", None)
-    target = target or getattr(known, "target", None)
-    if not target:
-        raise CommandError("give --target: the column of the true values.")
-    classes, numbers = getattr(fitted, "classes_", None), models.number_columns(fitted)
-    if classes is not None and np.issubdtype(classes.dtype, np.number):
-        numbers.add(target)
-    formats = formats_of(fitted)
-    frame = read_table(table, numbers, labels=[target], formats=formats)
-    check_column(frame, target, "--target")
+    frame, truth, target = rows_with_truth(fitted, table, target, console)
     if name is not None:
         check_column(frame, name, "--id")
-    models.check_needed(fitted, frame.columns, table)
-    for sentence in models.Notable(fitted).count(frame).sentences():
-        console.note(sentence)
-    frame, truth = _known_rows(frame, target, classes, console)
     # The page is about the columns of this table that the model reads.
     caution, rows = None, table_for(fitted, frame)
     if hasattr(fitted, "seen_"):
@@ -87,8 +74,8 @@ def report(
         target=target,
         n_rows=0 if known is None else known.n_rows,
         caution=caution,
-        # As in the file: the first row below the header has 1.
         by=checked_groups(frame, by),
+        # As in the file: the first row below the header has 1.
         row_names=frame.index + 1 if name is None else frame[name],
         # The results of the fit stand beside those of the new rows.
         rivals={}
@@ -107,15 +94,30 @@ def report(
     )
 
 
-def _known_rows(
-    frame: pd.DataFrame, target: str, classes: np.ndarray | None, console: Console
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the rows whose true value is known to the model, and these values."""
-    from covey.cli._models import truth_of
-    from covey.cli._problem import rows_with
+def rows_with_truth(
+    fitted: Any, table: str, target: str | None, console: Console
+) -> tuple[pd.DataFrame, np.ndarray, str]:
+    """Return the rows whose true value is known to the model, these values, and the target."""
+    import numpy as np
 
+    from covey.cli import _models as models
+    from covey.cli._problem import check_column, rows_with
+    from covey.cli._reading import read_table
+    from covey.tables._known_columns import formats_of
+
+    target = target or getattr(getattr(fitted, "evaluation_", None), "target", None)
+    if not target:
+        raise CommandError("give --target: the column of the true values.")
+    classes, numbers = getattr(fitted, "classes_", None), models.number_columns(fitted)
+    if classes is not None and np.issubdtype(classes.dtype, np.number):
+        numbers.add(target)
+    frame = read_table(table, numbers, labels=[target], formats=formats_of(fitted))
+    check_column(frame, target, "--target")
+    models.check_needed(fitted, frame.columns, table)
+    for sentence in models.Notable(fitted).count(frame).sentences():
+        console.note(sentence)
     frame = rows_with(frame, target, "true value", console)
-    truth, known = truth_of(frame[target], classes)
+    truth, known = models.truth_of(frame[target], classes)
     if not known.any():
         unlike = "a number to compare with"
         if classes is not None:
@@ -127,7 +129,8 @@ def _known_rows(
             f"({frame[target][~known].iloc[0]!r}) and are left out."
         )
     truth = truth[known]
-    return frame[known], truth if classes is None else classes[classes.searchsorted(truth)]
+    truth = truth if classes is None else classes[classes.searchsorted(truth)]
+    return frame[known], truth, target
 
 
 def write_report(evaluation: Evaluation, path: str, title: str) -> None:

@@ -63,7 +63,7 @@ def by_groups(groups: Groups, held_out: HeldOut, label: Any) -> dict[str, list[G
     ``label``.
     """
     confidence = 1 - (1 - CONFIDENCE) / max(1, sum(map(len, groups.values())))
-    predictions, decision = held_out.predictions, held_out.decision
+    predictions = held_out.predictions
     # What is averaged in each group, and among which rows.
     measures: dict[str, tuple[np.ndarray, Any]] = {"right": (held_out.errors, True)}
     expected, true = predictions, np.asarray(held_out.y)
@@ -75,9 +75,8 @@ def by_groups(groups: Groups, held_out: HeldOut, label: Any) -> dict[str, list[G
         expected, true = predictions[:, code], held_out.codes == code
         called = held_out.decided == code
         measures |= {"missed": (~called, true), "false": (called, ~true)}
-    if decision is not None and decision.kind == "costs":
-        costs = np.asarray(decision.asked)[held_out.codes, held_out.decided]
-        measures["cost"] = costs, True
+    if held_out.costs is not None:
+        measures["cost"] = held_out.parts(held_out.models[0])["cost"], True
     measures["found"] = true, True
 
     def mean(values: np.ndarray, rows: np.ndarray) -> Interval:

@@ -130,18 +130,31 @@ def thresholds(held_out: HeldOut) -> list[Threshold]:
             held_out.predictions[:, code],
             held_out.codes == code,
             decided.get(code),
+            # Of two classes: what the true one costs if it is called the class, and if it is not.
+            None if held_out.costs is None or len(sizes) > 2 else held_out.costs[::step, ::step],
         )
         for code in shown
+        for step in (1 if code else -1,)
     ]
 
 
 def _threshold(
-    label: Any, scores: np.ndarray, is_class: np.ndarray, decided: float | None
+    label: Any,
+    scores: np.ndarray,
+    is_class: np.ndarray,
+    decided: float | None,
+    costs: np.ndarray | None,
 ) -> Threshold:
     chosen = 0.5 if decided is None else decided
     every = threshold_curve(is_class, scores, True).thresholds
     curve = threshold_curve(is_class, scores, True, np.union1d(every, np.round(chosen, 4)))
     place = int(np.argmin(np.abs(curve.thresholds - chosen)))
+    cost = np.zeros(0)
+    if costs is not None:
+        false = curve.alarms - curve.found
+        others = curve.n_rows - curve.n_class - false
+        counts = np.array([[others, false], [curve.n_class - curve.found, curve.found]])
+        cost = np.tensordot(costs, counts, 2) / curve.n_rows
     alarms = int(np.argmin(np.abs(curve.alarms - _ALARMS_A_ROW * curve.n_class)))
     return Threshold(
         label,
@@ -152,6 +165,7 @@ def _threshold(
         (curve.alarms - curve.found).tolist(),
         place,
         alarms if decided is None else place,
+        cost.tolist(),
     )
 
 

@@ -167,6 +167,7 @@ def judged(found: Evaluation, held_out: HeldOut, known: Sequence[Score] = ()) ->
             "confusion": held_out.confusion.tolist(),
             "calibration": _errors.calibration(held_out),
             "thresholds": _errors.thresholds(held_out),
+            "costs": [] if held_out.costs is None else held_out.costs.tolist(),
             "rule": "" if held_out.decision is None else held_out.decision.rule(),
             "rare": None if held_out.rare is None else held_out.labels[held_out.rare],
         }

@@ -149,6 +149,12 @@ class HeldOut:
             return model.predictions.argmax(axis=1)
         return self.decision.codes(model.predictions)
 
+    @property
+    def costs(self) -> np.ndarray | None:
+        """The cost for each true class (row) and predicted class, if it decides by costs."""
+        by_costs = self.decision is not None and self.decision.kind == "costs"
+        return np.asarray(self.decision.asked) if by_costs else None
+
     @cached_property
     def said(self) -> np.ndarray:
         """The predicted label, or number, of each row."""
@@ -201,9 +207,10 @@ class HeldOut:
     def parts(self, model: Predicted) -> dict[str, np.ndarray]:
         """Return the part of each row in each measure, which is the mean of its parts.
 
-        All models are compared by the class that they find most probable. For the area under the
-        curve the parts are the placements of DeLong, so that one interval of a mean, over rows or
-        over groups of rows, serves all measures and their differences.
+        All models are compared by the class that they find most probable, and where errors have
+        costs, also by those of the classes that the decision makes of their chances. For the area
+        under the curve the parts are the placements of DeLong, so that one interval of a mean,
+        over rows or over groups of rows, serves all measures and their differences.
         """
         if id(model) not in self._cache:
             self._cache[id(model)] = self._parts(model)
@@ -215,6 +222,10 @@ class HeldOut:
             errors = predictions - self.y
             return {"mae": np.abs(errors), "squared": errors**2}
         found = {"accuracy": (self.classes[predictions.argmax(axis=1)] == self.y).astype(float)}
+        if self.costs is not None:
+            # An unknown class costs as much as the worst error.
+            cost = self.costs[self.codes, self._decided(model)]
+            found["cost"] = np.where(self.codes < 0, self.costs.max(), cost)
         if not model.knows_probabilities:
             return found
         # An unknown class has no probability.
@@ -270,7 +281,8 @@ class HeldOut:
                 n_units = int(self.confusion.sum(axis=1).min()) or 1
                 return proportion_interval(round(value) * n_units, n_units)
             return Interval(value, max(0.0, low), min(1.0, high))
-        return Interval(value, max(0.0, low), high)
+        # Only a cost may be negative: a gain.
+        return Interval(value, low if measure == "cost" else max(0.0, low), high)
 
     def difference(self, one: Predicted, other: Predicted) -> Score:
         """Return the differences of the measures of two models on the same rows."""

@@ -145,6 +145,7 @@ class Threshold:
     alarms: (
         int  # the threshold of two alarms for each row of the class, or of the model's decision
     )
+    cost: list[float] = field(default_factory=list)  # of a row on average, if costs are known
 
 
 @dataclass(frozen=True)
@@ -264,6 +265,8 @@ class Evaluation:
         How it decides, if it does not predict the most probable class.
     rare : label, optional
         The class with so few rows that it comes first.
+    costs : list of list
+        The cost for each true class (row) and predicted class, if it decides by costs.
     sureness, columns, by_class, confusion, parts, by_group, calibration, ranges, dots, thresholds
         How sure it is; the columns, the most important first, with the outcomes for their values;
         its errors by class and by true value; where they are frequent, and in each group of rows
@@ -298,6 +301,7 @@ class Evaluation:
     verdict: str = "unknown"
     rule: str = ""  # how it decides, if it does not predict the most probable class
     rare: Label | None = None  # the class with so few rows that it comes first
+    costs: list[list[float]] = field(default_factory=list)
     sureness: Sureness | None = None
     columns: list[Column] = field(default_factory=list)  # the most important first
     by_class: list[ClassErrors] = field(default_factory=list)

@@ -163,7 +163,7 @@ def _right(one: Evaluation) -> list[str]:
         return [*_explains(one, own), *_comparison(one), *_pretended(one, own)]
     constant, always = one.score("simplest"), _commonest(one)
     if one.rare is not None and "auc" in own.measures:
-        return [*_ranks(one, own), *_comparison(one), *_pretended(one, own)]
+        return [*_ranks(one, own), *_cost(one, own), *_comparison(one), *_pretended(one, own)]
     accuracy = own.main
     low, high = accuracy[1:]
     likely = f" (likely {span(low, high)})" if math.isfinite(low) else ""
@@ -171,7 +171,25 @@ def _right(one: Evaluation) -> list[str]:
     if constant is not None and one.verdict != "useless":
         said += f" Always saying {always} would be right on {percent(constant.main.value)}."
     told = [f"{one.rule}, as it was told."] if one.rule else []
-    return [said, *told, *_comparison(one), *_pretended(one, own)]
+    return [said, *told, *_cost(one, own), *_comparison(one), *_pretended(one, own)]
+
+
+def _cost(one: Evaluation, own: Score) -> list[str]:
+    """Describe the mean cost of a row, beside that of the cheapest answer to all rows."""
+    cost = own.get("cost")
+    if not one.costs or math.isnan(cost.value):
+        return []
+    likely = f" (likely {number(cost.low)} to {number(cost.high)})"
+    said = f"A row costs {number(cost.value)} on average"
+    said += likely if math.isfinite(cost.low) else ""
+    always = [
+        sum(each.rows * row[place] for each, row in zip(one.by_class, one.costs, strict=True))
+        for place in range(len(one.classes))
+    ]
+    rows = sum(each.rows for each in one.by_class)
+    cheapest = min(range(len(always)), key=always.__getitem__)
+    label, least = quoted(one.classes[cheapest]), number(always[cheapest] / rows)
+    return [f"{said}; always saying {label}, the cheapest answer to all, would cost {least}."]
 
 
 def _pretended(one: Evaluation, own: Score) -> list[str]:
@@ -521,7 +539,7 @@ def group_table(one: Evaluation, column: str) -> tuple[list[str], list[list[tupl
 
     heads, lines = [column, "rows", "off by" if one.task == "numbers" else "right"], []
     heads += ["said", "true"] if one.called is None else ["missed", "false alarms", "said", "true"]
-    has_cost = any(math.isfinite(each.cost.value) for each in one.by_group[column])
+    has_cost = bool(one.costs)
     for each in one.by_group[column]:
         line = [(each.label, each.label), (count(each.rows), each.rows), cell(each.right)]
         line += [] if one.called is None else [cell(each.missed), cell(each.false)]
@@ -651,13 +669,14 @@ _MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "accuracy": ("right", percent),
     "auc": ("area", lambda value: f"{value:.3f}"),
     "average_precision": ("average precision", lambda value: f"{value:.3f}"),
+    "cost": ("cost of a row", number),
     "log_loss": ("log-loss", lambda value: f"{value:.4f}"),
     "r2": ("explained", percent),
     "mae": ("off by", number),
     "rmse": ("RMSE", number),
 }
-PLAIN = ("accuracy", "r2")
-RARE_FIRST = ("auc", "average_precision", "accuracy")
+PLAIN = ("accuracy", "r2", "cost")
+RARE_FIRST = ("auc", "average_precision", "accuracy", "cost")
 
 
 def measures_of(one: Evaluation, every: bool = True) -> list[str]:

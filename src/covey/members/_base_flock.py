@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from operator import attrgetter
-from typing import Annotated, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar
 
 import joblib
 import numpy as np
@@ -24,7 +24,7 @@ from covey._checkpoint import Journal
 from covey._core.algorithm1.rows import DivergedError
 from covey._core.blocks import own_threads
 from covey._core.quantiles import effective_weights
-from covey._decisions import decided
+from covey._decisions import costs_by_class, decided
 from covey._devices import returned, to_numpy
 from covey._state import AnyOf, OrAbsent, Record, Where, Whole, refuse
 from covey._validation import check_number, check_sample_weight, one_fit_at_once
@@ -46,6 +46,9 @@ from covey.members._rows_in_memory import InMemoryRows
 from covey.members._targets import Classes, Numbers
 from covey.tables import TablePreparation
 from covey.tables._known_table import KnownTable
+
+if TYPE_CHECKING:
+    from covey.evaluation._scorecard import Scorecard
 
 # The attributes that every fit sets, and that a continued fit keeps.
 _OF_ONE_FIT = ("_importance_of_columns", "decision_", "calibration_", "out_of_fold_", "readable_")
@@ -133,6 +136,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     fuser: Any = "gate"
     learning_rate: Any = "auto"
     fit_intercept = scale_features = True
+    costs: Any = None
     warm_start = False
 
     @property
@@ -197,6 +201,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             how = dict[str, Any](seed=self._seed, known=known, journal=journal)
             fit = PreparedFit(self, rows, *columns, **how)
             fit.target = kind.learnt(fit, None if known is None else known.target)
+            if (costs := self.costs) is not None:  # refused before a search, which takes long
+                costs = costs_by_class(fit.target.classes, costs, rows.class_weights)
             context = self._init_callback_context(max_subtasks=finder.n_tasks)
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)
@@ -208,6 +214,8 @@ class Flock(CallbackSupportMixin, Ensemble):
             rows.close()
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # from now on, the model has them
+        if costs is not None:
+            self.decide(costs=costs)
         context.call_on_fit_task_end(estimator=self, **given)
         return self
 
@@ -265,7 +273,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         if self.checkpoint is None:
             return None
         parameters = self.get_params(deep=False)
-        for name in ("checkpoint", "device", "n_jobs", "verbose", "random_state"):
+        for name in ("checkpoint", "costs", "device", "n_jobs", "verbose", "random_state"):
             parameters.pop(name, None)
         seed = None if self.random_state is None else self._seed
         try:
@@ -760,6 +768,44 @@ class Flock(CallbackSupportMixin, Ensemble):
         """
         check_is_fitted(self, "fuser_")
         return self.model_.describe(type(self).__name__, self.importance_)
+
+    def scorecard(
+        self, X: Any, y: ArrayLike, *, label: Any = None, max_points: int = 10
+    ) -> Scorecard:
+        """Return the flock as whole points for conditions, which a person can add by hand.
+
+        It is for two classes and a flock that is additive: one member and no products, such as
+        ``FlockClassifier(max_members=1, max_features=6, feature_groups=[[c] for c in X])``.
+
+        Parameters
+        ----------
+        X, y : array-like or data frame of shape (n_samples, n_features), and (n_samples,)
+            Rows by which columns are cut into conditions, points are rounded, and the chance of
+            each total is learnt. Best are rows that the flock was **not** fitted on.
+        label : label, optional
+            The class that points speak for. By default that of ``decision_``, or the rarer one
+            among these rows.
+        max_points : int, default=10
+            The most points of a condition. Smaller points are taken if they lose next to nothing.
+
+        Returns
+        -------
+        card : covey.evaluation._scorecard.Scorecard
+            ``points``, ``totals``, ``probability(X)``, ``to_html(path)``, ``to_excel(path)``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from covey import FlockClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+        >>> flock = FlockClassifier(max_members=1, max_features=2, random_state=0)
+        >>> card = flock.fit(X[::2], y[::2]).scorecard(X[1::2], y[1::2])
+        >>> print(card)
+        """
+        from covey.evaluation._scorecard import make_scorecard
+
+        check_is_fitted(self, "fuser_")
+        return make_scorecard(self, X, y, label, max_points)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the estimator, and the flock once it is fitted."""

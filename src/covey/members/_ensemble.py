@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, Self, cast
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from covey._blocks import as_table, by_blocks
 from covey._core.fusion.rules import staged_oracle
-from covey._decisions import Decision, asked_decision, code_of, decided
+from covey._decisions import Costs, Decision, asked_decision, code_of, costs_by_class, decided
 from covey._devices import returned, to_numpy
 from covey._explanations import LEAST_TOLD, Explanations
 from covey._state import FEATURE_NAMES, Array, Labels, OrAbsent, Record, Where, Whole
@@ -509,7 +509,7 @@ class Ensemble(ABC, Estimator):
         *,
         threshold: Mapping[Any, float] | None = None,
         find: Mapping[Any, float] | None = None,
-        costs: Mapping[Any, float] | Sequence[Sequence[float]] | None = None,
+        costs: Costs | None = None,
     ) -> Self:
         """Choose how probabilities become a class: by a threshold, or by costs.
 
@@ -529,10 +529,14 @@ class Ensemble(ABC, Estimator):
         find : dict {label: share}, optional
             The highest threshold that finds at least this share of the class's rows, among rows
             held out.
-        costs : dict {label: cost} or array-like of shape (n_classes, n_classes), optional
-            Predict the class with the smallest expected cost: the cost of missing a row of a class
-            (1 for classes that are not named), or the cost if the true class (row) is predicted as
-            another (column).
+        costs : dict, data frame or array-like of shape (n_classes, n_classes), optional
+            Predict the class with the smallest expected cost. ``{label: cost}``: of missing a row
+            of a class (1 for classes that are not named). ``{label: {predicted label: cost}}``, or
+            a data frame with labels as index (true) and columns (predicted): by name. An array:
+            rows are the true classes in the order of ``classes_``, columns the predicted ones.
+            ``{"miss": cost, "false alarm": cost}``: of two classes, a miss is of the rarer one
+            among the rows held out. The costs of single rows are weights of a fit:
+            ``fit(X, y, sample_weight=cost)``.
 
         Returns
         -------
@@ -556,7 +560,6 @@ class Ensemble(ABC, Estimator):
             return self
         if not hasattr(self, "predict_proba"):
             raise ValueError(f"This {type(self).__name__} has no probabilities to decide by.")
-        asked = asked_decision(self.classes_, threshold, find, costs)
         if (X is None) != (y is None):
             raise ValueError("decide takes rows as X and y together; give both, or none.")
         if X is None:
@@ -567,7 +570,12 @@ class Ensemble(ABC, Estimator):
             known = np.array(codes), probabilities, None, "given rows"
         from covey.inspection._ranking import measured
 
-        self.decision_ = measured(asked, *known)
+        codes, _, weight, _ = known
+        classes = self.classes_
+        counts = None if codes is None else np.bincount(codes, weight, minlength=len(classes))
+        if costs is not None:
+            costs = costs_by_class(classes, costs, counts)
+        self.decision_ = measured(asked_decision(classes, threshold, find, costs), *known)
         return self
 
     def _rows_held_out_for_decisions(self) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from covey._core.search.plan import Effort
-from covey._decisions import decided
+from covey._decisions import Costs, decided
 from covey._devices import to_numpy
 from covey._state import Parameter
 from covey._validation import keep_parameters
@@ -77,11 +77,12 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         Values that stand for gaps in all rows, such as ``{"age": [96, 98], "job": "unknown"}``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
+    costs : dict, data frame, array or None, default=None
+        The cost of each error, by which classes are predicted: the fit ends with `decide` of it.
     scoring : str, callable or None, default=None
         The measure by which kinds of members are weighted, as in scikit-learn. None: the log-loss.
     time_limit : float or None, default=None
-        About how many seconds a fit may take; then the best flock found so far is fitted on all
-        rows. How many candidates there were depends on the machine.
+        About how many seconds a fit may take; the best flock by then depends on the machine.
     n_jobs : int or None, default=None
         Threads that predict blocks of rows, or fit other kinds of members. It changes no result.
     random_state : int, RandomState instance or None, default=None
@@ -89,11 +90,10 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     checkpoint : path or None, default=None
         A file from which the same fit continues after a kill, with the same result, to the bit.
     device : str, torch.device or None, default=None
-        Where members are trained. None: on the CPU, or on the device of X if it is a tensor of
-        PyTorch; "cuda" or "cuda:1": on a GPU (extra ``gpu``). Sparse X is for the CPU.
+        Where members are trained. None: on the CPU, or the device of X if it is a tensor; "cuda"
+        or "cuda:1": on a GPU (extra ``gpu``). Sparse X is for the CPU.
     verbose : int, default=0
-        With 1, prints what will be tried, and the progress of long parts. An interrupted fit at a
-        prompt or in a notebook ends with the best flock so far, with a warning.
+        With 1, prints progress. A fit interrupted at a prompt keeps its best flock, and warns.
 
     Attributes
     ----------
@@ -165,6 +165,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         categorical_features: ColumnNames | Mapping[str, str] | None = "from_dtype",
         gaps: Mapping[Any, Any] | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
+        costs: Costs | None = None,
         scoring: str | Callable[..., float] | None = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,

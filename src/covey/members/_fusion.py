@@ -13,6 +13,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 
 from covey._blocks import take_rows
+from covey._decisions import Costs, costs_by_class
 from covey._models import parameters_of_rows
 from covey._state import Model, Named, OneOf, Parameter, refuse
 from covey._validation import check_flag, fitted_alone, keep_parameters
@@ -69,6 +70,9 @@ class _Fusion(TransformerMixin, Ensemble):
     ) -> None:
         keep_parameters(self, locals())
 
+    # A classifier has it as a parameter.
+    costs: Any = None
+
     @fitted_alone
     def fit(
         self,
@@ -121,6 +125,11 @@ class _Fusion(TransformerMixin, Ensemble):
         classes = self._models.classes(type(self).__name__, pairs, y, self.prefit)
         # Parameters that do not fit the members are refused before the fit, which may take long.
         fuser._check_parameters(self._models.blank(fuser, names, classes))
+        if (costs := self.costs) is not None:
+            assert classes is not None  # only a classifier has costs
+            rows = np.ones(len(y)) if weight is None else weight
+            counts = np.array([rows[y == label].sum() for label in classes])
+            costs = costs_by_class(classes, costs, counts)
         if fuser.needs_X:
             fuser._features(X)
         parameters = roster.fit_parameters(self, *self._parts(), weight, groups, metadata)
@@ -149,6 +158,8 @@ class _Fusion(TransformerMixin, Ensemble):
             take_rows(X, rows) if fuser.needs_X else None,
             **parameters_of_rows(parameters.parts.get("fuser", {}), rows, len(y)),
         )
+        if costs is not None:
+            self.decide(costs=costs)
         return self
 
     def _names(self) -> list[str]:
@@ -258,12 +269,13 @@ class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
     prefit : bool, default=False
         Whether the members are already fitted. They are then used as they are, and the rows given
         to ``fit`` must be **held out**: a fuser that learns learns from them directly, so the
-        members may not have been trained on them. directly, so they must not be rows that the
-        members were trained on.
+        members may not have been trained on them.
     n_jobs : int or None, default=None
         Processes that fit the members.
     verbose : int, default=0
         With 1, prints a line for each member that is fitted, and how long it took.
+    costs : dict, data frame, array or None, default=None
+        The cost of each error, by which classes are predicted: the fit ends with `decide` of it.
 
     Attributes
     ----------
@@ -297,6 +309,19 @@ class FusionClassifier(_Fusion, ClassifierMixin, BaseEstimator):
     """
 
     _models = roster.Classifiers
+
+    def __init__(
+        self,
+        estimators: list[Any],
+        fuser: str | Fuser = "mean",
+        *,
+        cv: Any = 5,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        costs: Costs | None = None,
+    ) -> None:
+        keep_parameters(self, locals())
 
 
 class FusionRegressor(_Fusion, RegressorMixin, BaseEstimator):

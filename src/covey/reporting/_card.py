@@ -24,6 +24,7 @@ _MOST_NAMED, _LONGEST_VALUE = 40, 80
 # The names of measures on the hub.
 _KINDS = {
     "accuracy": ("accuracy", "Accuracy"),
+    "cost": ("cost", "Mean cost of a row"),
     "log_loss": ("log_loss", "Log-loss"),
     "auc": ("roc_auc", "Area under the curve"),
     "average_precision": ("average_precision", "Average precision"),

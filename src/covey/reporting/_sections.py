@@ -244,6 +244,7 @@ def threshold(one: Evaluation) -> dict[str, Any] | None:
             "false": t.false,
             "n": t.rows,
             "others": t.others,
+            "cost": [number(cost) for cost in t.cost],
             "start": place,
             "name": sentences.subject(one, t.label),
         }

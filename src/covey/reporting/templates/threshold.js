@@ -40,6 +40,7 @@ for (const panel of document.querySelectorAll(".threshold")) {
       "false-share": share(one.false[k], called),
       false: whole.format(one.false[k]),
       called: whole.format(called),
+      ...(one.cost.length && { cost: one.cost[k] }),
     };
     for (const [key, text] of Object.entries(said)) shows.get(key).textContent = text;
     slider.setAttribute("aria-valuetext", said.at);
