@@ -16,6 +16,7 @@ from covey import selection as selection
 from covey import stacking as stacking
 from covey import tables as tables
 from covey import utils as utils
+from covey._folds import GroupTimeSplit as GroupTimeSplit
 from covey.clustering import ConsensusClustering as ConsensusClustering
 from covey.clustering import consensus as consensus
 from covey.datasets import make_quarter_circle as make_quarter_circle

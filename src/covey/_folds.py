@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.model_selection import BaseCrossValidator, StratifiedGroupKFold
+from sklearn.utils.validation import _num_samples
 
 from covey._core.gating.gate import N_FOLDS
 from covey._core.search.folds import assigned_folds, drawn, possible_folds, ranked_classes
@@ -151,3 +154,151 @@ def _drawn_folds(
     n_folds = possible_folds(n_folds, counts, classes)
     known = drawn(0, codes, used, seed, n_repeats, ranked_classes(counts))
     return assigned_folds(counts, seed, n_folds, [known]).parts(0, codes, used)
+
+
+# -- later rows, of groups that were not trained on -----------------------------------------------
+
+
+class GroupTimeSplit(BaseCrossValidator):
+    """Folds that hold out later rows of groups that are not trained on.
+
+    The times are cut into ``n_splits + 1`` parts of about as many rows. Each part but the first is
+    held out, and the rows before it are trained on. With ``groups``, the groups of a part are
+    divided further: the rows of each division are held out, and no earlier row of its groups is
+    trained on. A part whose groups are all new needs no division. So every row after the first
+    part is held out once, unless no other row is left to train on.
+
+    Without ``groups`` only time counts: rows of the same time stay together, for which
+    scikit-learn's ``TimeSeriesSplit`` does not care.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        How many parts of time are held out. There are fewer if there are few times.
+    n_group_splits : int, default=3
+        How many divisions the groups of a part have at most. More of them leave more rows to train
+        on, and take more fits.
+    time : str or array-like of shape (n_samples,), optional
+        The times: a column of the data frame X, or one value for each row (numbers, dates, or text
+        such as 2024-12-31). By default the rows are in the order of time, so that the splitter
+        can also split a part of them, as a model that tunes itself inside of a fold does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey import GroupTimeSplit
+    >>> X, patients = np.zeros((8, 1)), np.array(list("ababaccd"))
+    >>> for train, test in GroupTimeSplit(1, n_group_splits=2).split(X, groups=patients):
+    ...     print("".join(patients[train]), "->", "".join(patients[test]))
+    abab -> cc
+    bb -> ad
+    """
+
+    # As scikit-learn's own splitters by groups: `cross_val_score` passes them on.
+    __metadata_request__split = {"groups": True}  # noqa: RUF012
+
+    def __init__(self, n_splits: int = 5, *, n_group_splits: int = 3, time: Any = None) -> None:
+        self.n_splits = n_splits
+        self.n_group_splits = n_group_splits
+        self.time = time
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return how many folds ``split`` gives; without rows it is not known, and ``n_splits``.
+
+        Parameters
+        ----------
+        X, y, groups : optional
+            As for ``split``.
+
+        Returns
+        -------
+        n_splits : int
+        """
+        return self.n_splits if X is None else sum(1 for _ in self.split(X, y, groups))
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield pairs of rows to train on and rows held out.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : ignored
+        groups : array-like of shape (n_samples,), optional
+            The group of each row.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            The positions of rows.
+        """
+        for name, low in (("n_splits", 1), ("n_group_splits", 2)):
+            check_number(getattr(self, name), name, low=low, whole=True)
+        n_samples = _num_samples(X)
+        times = self._ranks(X, n_samples)
+        codes = None if groups is None else check_groups(groups, n_samples)
+        folds = later_folds(times, self.n_splits, codes, self.n_group_splits)
+        if not folds:
+            raise ValueError(
+                "No row is later than one of another group; give more times or groups."
+            )
+        yield from folds
+
+    def _ranks(self, X: Any, n_samples: int) -> np.ndarray:
+        """Return times as whole numbers from 0 on, in their order."""
+        time = self.time
+        if time is None:
+            return np.arange(n_samples)
+        if isinstance(time, str):
+            if time not in getattr(X, "columns", ()):
+                raise ValueError(
+                    f"time is {time!r}, which is not a column of X; give a data frame that has "
+                    "it, or sort the rows by time and leave time out."
+                )
+            time = X[time]
+        time = np.asarray(time)
+        what = "value for each of the {} rows of X (or leave it out if they are sorted by time)"
+        check_one_each(time, n_samples, "time", what)
+        try:
+            if time.dtype.kind in "US" or (time.dtype == object and isinstance(time[0], str)):
+                time = time.astype(np.datetime64)
+            if (time != time).any():
+                raise ValueError("There are gaps.")
+            return np.unique(time, return_inverse=True)[1]
+        except (TypeError, ValueError):
+            raise ValueError(
+                "time must hold numbers, dates or text written as 2024-12-31, without gaps."
+            ) from None
+
+
+def later_folds(
+    times: np.ndarray, n_splits: int, groups: np.ndarray | None = None, n_group_splits: int = 3
+) -> Folds:
+    """Return the folds of `GroupTimeSplit`; none if there are none.
+
+    ``times`` and ``groups`` are whole numbers from 0 on, one per row.
+    """
+    if not len(times):
+        return []
+    cuts = np.quantile(times, np.arange(1, n_splits + 2) / (n_splits + 1), method="lower")
+    folds = []
+    for low, high in pairwise(np.unique(cuts)):
+        before, inside = times <= low, (times > low) & (times <= high)
+        if groups is None:
+            folds.append((np.flatnonzero(before), np.flatnonzero(inside)))
+            continue
+        sizes = np.bincount(groups[inside], minlength=groups.max() + 1)
+        seen = np.intersect1d(groups[before], groups[inside])
+        n_parts = min(n_group_splits, int(np.count_nonzero(sizes))) if len(seen) else 1
+        # The largest group first, each to the part with the fewest rows.
+        part, rows = np.full(len(sizes), -1), np.zeros(n_parts, dtype=np.intp)
+        for group in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]:
+            part[group] = rows.argmin()
+            rows[part[group]] += sizes[group]
+        for number in range(n_parts):
+            held_out = part[groups] == number
+            train, test = np.flatnonzero(before & ~held_out), np.flatnonzero(inside & held_out)
+            if len(train):
+                folds.append((train, test))
+    return folds

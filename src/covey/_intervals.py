@@ -48,28 +48,32 @@ def proportion_interval(
     return Interval(float(test.statistic), float(limits.low), float(limits.high))
 
 
-def accuracy_interval(correct: np.ndarray, groups: np.ndarray | None = None) -> Interval:
-    """Return an accuracy with its 95 % interval, from ones for correct predictions, else zeros.
+def accuracy_interval(
+    correct: np.ndarray, groups: np.ndarray | None = None, confidence: float = CONFIDENCE
+) -> Interval:
+    """Return an accuracy with its interval, from ones for correct predictions, else zeros.
 
     Rows of one group are not independent of each other: the interval is then that of a mean over
     groups.
     """
     correct = np.asarray(correct, dtype=np.float64)
     if groups is None:
-        return proportion_interval(round(correct.sum()), len(correct))
+        return proportion_interval(round(correct.sum()), len(correct), confidence)
     accuracy = float(correct.mean())
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         return Interval(accuracy, 0.0, 1.0)
     if accuracy in (0.0, 1.0):
         # Groups without differences have no variance from which to estimate the error.
-        return proportion_interval(int(accuracy) * n_groups, n_groups)
-    _, low, high = mean_interval(correct, groups)
+        return proportion_interval(int(accuracy) * n_groups, n_groups, confidence)
+    _, low, high = mean_interval(correct, groups, confidence)
     return Interval(accuracy, max(0.0, low), min(1.0, high))
 
 
-def mean_interval(values: np.ndarray, groups: np.ndarray | None = None) -> Interval:
-    """Return a mean with its 95 % interval by Student's t.
+def mean_interval(
+    values: np.ndarray, groups: np.ndarray | None = None, confidence: float = CONFIDENCE
+) -> Interval:
+    """Return a mean with its interval by Student's t.
 
     With groups of rows it is the ratio estimator of a mean over clusters.
     """
@@ -77,7 +81,8 @@ def mean_interval(values: np.ndarray, groups: np.ndarray | None = None) -> Inter
     excess = np.asarray(values) - mean
     if groups is not None:
         excess = np.bincount(np.unique(groups, return_inverse=True)[1], excess)
-    return mean_interval_from_sums(mean, float(np.sum(excess**2)), len(excess), len(values))
+    squares = float(np.sum(excess**2))
+    return mean_interval_from_sums(mean, squares, len(excess), len(values), confidence)
 
 
 def average_precision_interval(
@@ -141,8 +146,10 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def mean_interval_from_sums(mean: float, squares: float, n_units: int, n_rows: int) -> Interval:
-    """Return a mean with its 95 % interval, given only sums over the rows.
+def mean_interval_from_sums(
+    mean: float, squares: float, n_units: int, n_rows: int, confidence: float = CONFIDENCE
+) -> Interval:
+    """Return a mean with its interval, given only sums over the rows.
 
     ``squares`` is the sum, over units (rows, or groups of rows), of the squared deviations.
     """
@@ -150,7 +157,7 @@ def mean_interval_from_sums(mean: float, squares: float, n_units: int, n_rows: i
 
     degrees = max(1, n_units - 1)
     error = np.sqrt(n_units / degrees * squares) / n_rows
-    half = float(t.ppf((1 + CONFIDENCE) / 2, degrees) * error)
+    half = float(t.ppf((1 + confidence) / 2, degrees) * error)
     return Interval(mean, mean - half, mean + half)
 
 

@@ -37,7 +37,11 @@ def bad(folder):
         ((*FIT, "patient_id"), "names rows rather than classes"),
         ((*FIT, "outcome", "--drop", "twon"), "did you mean 'town'?"),
         ((*FIT, "outcome", "--drop", "outcome"), "is the target"),
-        ((*FIT, "outcome", "--group", "clinic", "--time", "visited"), "not both"),
+        ((*FIT, "outcome", "--by", "twon"), "--by: the table has no column 'twon'; did you"),
+        (
+            (*FIT, "Größe", "--by", "patient_id", "--by", "town"),
+            "--by: 'patient_id' has lists, or",
+        ),
         ((*FIT, "outcome", "--time", "town"), "neither a number nor a date"),
         ((*FIT, "outcome", "--group", "unit"), "all rows have the same 'unit'"),
         ((*FIT, "outcome", "--fuser", "gaet"), "--fuser must be one of"),

@@ -378,6 +378,7 @@ OUTCOME = ("--target", "outcome")
         (("good.parquet", *OUTCOME, "--keep", "outcome"), "is the target"),
         (("good.parquet", *OUTCOME, "--group", "row"), "--group: with --engine dask"),
         (("good.parquet", *OUTCOME, "--time", "row"), "--time: with --engine dask"),
+        (("good.parquet", *OUTCOME, "--by", "row"), "--by: with --engine dask"),
         (("good.parquet", *OUTCOME, "--task", "numbers"), "is not made of numbers"),
         (("good.parquet", *OUTCOME, "--fuser", "knora_e"), "--fuser: knora_e learns"),
         (("good.parquet", *OUTCOME, "--fuser", "gaet"), "--fuser must be one of"),

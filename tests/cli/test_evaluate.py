@@ -1,19 +1,23 @@
 """How rows are held out, and how good models are on them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey.cli._fitting
+from covey.cli._console import CommandError
 from covey.cli._evaluate import (
     Trial,
     first_look,
     judged_by_search,
     linear,
     make_splits,
+    pretended_by,
     simplest,
 )
 from covey.cli._fitting import PreparedRows, flock, tuning_folds
@@ -68,6 +72,84 @@ def test_later_rows_are_held_out(folder, run):
     fitted = PreparedRows(problem, np.arange(60)).fit(flock(problem))
     # Folds of rows that are gone would be of no use to another fit.
     assert fitted.cv == 5
+
+
+def test_later_rows_of_groups_that_were_not_fitted_on_are_held_out_together(folder, run):
+    who, days = np.repeat(range(12), 10), np.random.default_rng(1).permutation(120)
+    table = some_table(120, who=who, day=days)
+    problem = problem_of(table, group="who", time="day")
+    assert problem.split == "groups and time"
+    assert problem.unlike == "later rows with a new who"
+    splits, how = make_splits(problem, 0)
+    assert how == "9 times later rows with a new who, forward in time"
+    held_out = np.concatenate([test for _, test in splits])
+    assert len(np.unique(held_out)) == len(held_out) == 90
+    for train, test in splits:
+        assert days[train].max() < days[test].min()
+        assert not set(who[train]) & set(who[test])
+        inner = tuning_folds(problem, train)
+        assert inner
+        for fitted, chosen_by in inner:
+            assert days[train][fitted].max() < days[train][chosen_by].min()
+            assert not set(who[train][fitted]) & set(who[train][chosen_by])
+    # A patient of each clinic comes again and again.
+    said = as_json(
+        run(
+            *("fit", "patients.csv", "--target", "outcome", "--effort", "fast", "--json"),
+            *("--time", "visited", "--group", "clinic"),
+            cwd=folder,
+        )
+    )
+    assert said["evaluation"]["split"] == "groups and time"
+    assert said["evaluation"]["pretended"]["name"] == "later rows with a new clinic"
+    assert "later rows with a new clinic show" in said["answers"]["How right is it?"]
+
+
+@pytest.mark.parametrize("when", ["day", "never"])
+@pytest.mark.parametrize("given", [{}, {"group": "who"}])
+def test_where_earlier_rows_have_one_class_or_none_one_sentence_says_so(given, when):
+    table = some_table(40, who=["one", "two"] * 20, day=np.arange(40), never=1)
+    table["y"] = np.where(np.arange(40) < 39, "a", "b")
+    with pytest.raises(CommandError, match="--time: no row is later than rows"):
+        make_splits(problem_of(table, time=when, **given), 0)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_what_rows_at_random_pretend_is_the_difference_on_the_same_rows(numbers):
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(80), 5)
+    own = rng.normal(size=(80, 3))
+    X = own[who] + 0.1 * rng.normal(size=(400, 3))
+    table = pd.DataFrame(X, columns=list("abc")).assign(who=who)
+    value = rng.normal(size=80)[who]
+    table["y"] = value if numbers else np.where(value > 0, "a", "b")
+    problem = problem_of(table, group="who")
+    splits, _ = make_splits(problem, 0)
+    learner = (DecisionTreeRegressor if numbers else DecisionTreeClassifier)(random_state=0)
+    trial = Trial(problem, splits)
+    trial.run({"tree": learner})
+    found = pretended_by(trial, "tree", learner)
+    assert (found.name, found.kind) == ("rows with a new who", "random")
+    # Literally: as many rows at random as the folds have on average, and all others.
+    sizes = [len(test) for _, test in splits]
+    n_train = round(np.average([len(train) for train, _ in splits], weights=sizes))
+    order = np.random.default_rng(0).permutation(400)
+    train, test = np.sort(order[:n_train]), np.sort(order[n_train:])
+    fitted = PreparedRows(replace(problem, groups=None), train).fit(learner)
+    again = fitted.predict(problem.take(test))
+    apart = np.empty(400, dtype=again.dtype)
+    for (_, rows), part in zip(splits, trial.found["tree"], strict=True):
+        said = part.predictions
+        apart[rows] = said if numbers else np.array(["a", "b"])[said.argmax(axis=1)]
+    y = problem.y[test]
+    if numbers:
+        gap = np.mean((apart[test] - y) ** 2 - (again - y) ** 2) / y.var()
+        assert np.isclose(found.get("r2").value, gap)
+    else:
+        gap = np.mean(again == y) - np.mean(apart[test] == y)
+        assert np.isclose(found.get("accuracy").value, gap)
+    # Subjects are known again, and their values tell nothing of others.
+    assert found.main.low > 0.1
 
 
 def test_folds_are_stratified_and_large_tables_held_out_once():

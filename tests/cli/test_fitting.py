@@ -16,14 +16,17 @@ from covey.cli._problem import read_problem
 from .conftest import as_json, problem_of, some_table
 
 
-@pytest.mark.parametrize("way", ["group", "time"])
+@pytest.mark.parametrize("way", ["group", "time", "both"])
 @pytest.mark.parametrize("numbers", [False, True])
 def test_whatever_is_tuned_is_tuned_as_it_is_judged(monkeypatch, way, numbers):
     who = np.random.default_rng(2).permutation(np.repeat(range(12), 5))
-    table = some_table(who=who)
+    day = np.random.default_rng(4).permutation(60)
+    table = some_table(who=who, day=day)
     if numbers:
         table["y"] = np.random.default_rng(3).normal(size=60)
-    problem = problem_of(table, **{way: "who"})
+    options = {"group": {"group": "who"}, "time": {"time": "day"}}
+    options["both"] = options["group"] | options["time"]
+    problem = problem_of(table, **options[way])
     rows = np.arange(3, 58)
     seen = []
 
@@ -48,10 +51,10 @@ def test_whatever_is_tuned_is_tuned_as_it_is_judged(monkeypatch, way, numbers):
     assert len(seen) == 3
     for folds in seen:
         for train, test in folds:
-            if way == "group":
+            if way != "time":
                 assert not set(who[rows][train]) & set(who[rows][test])
-            else:
-                assert who[rows][train].max() < who[rows][test].min()
+            if way != "group":
+                assert day[rows][train].max() < day[rows][test].min()
 
 
 def test_copies_and_a_rare_class_do_not_change_how_a_flock_is_searched():

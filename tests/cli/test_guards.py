@@ -53,17 +53,39 @@ def test_few_rows_of_another_class_tell_nothing():
     assert not list(leaks(problem_of(found)))
 
 
-def test_dates_are_named_unless_rows_are_held_out_by_time_or_group():
-    dated = table(
-        visited=pd.date_range("2020-01-01", periods=N_ROWS).astype(str), who=np.arange(N_ROWS) % 30
-    )
+def drifting(times, drifts=True):
+    """A table whose target follows one column, in another direction for each month."""
+    rng = np.random.default_rng(1)
+    x, month = rng.normal(size=(2, N_ROWS)), np.arange(N_ROWS) * 10 // N_ROWS
+    y = (x[0] * np.where(drifts & (month % 3 == 2), -1, 1) + (4 * (month == 9) * drifts)) > 0
+    return pd.DataFrame({"x": x[0], "z": x[1], **times, "y": np.where(y, "yes", "no")})
 
+
+DAYS = pd.date_range("2020-01-01", periods=N_ROWS).astype(str)
+
+
+@pytest.mark.parametrize(("name", "times"), [("visited", DAYS), ("day", np.arange(N_ROWS) // 2)])
+def test_a_time_is_named_where_later_rows_are_predicted_worse(name, times):
     def about(**options):
-        return [guard.about for guard in guards(problem_of(dated, **options))]
+        return [(guard.about, guard.column) for guard in problem_of(found, **options).guards]
 
-    assert about() == ["time"]
-    assert about(time="visited") == []
+    found = drifting({name: times, "who": np.arange(N_ROWS) % 30})
+    assert about() == [("time", name)]
+    (guard,) = problem_of(found).guards
+    assert f"give --time {name}" in guard.sentence
+    assert about(time=name) == []
     assert about(group="who") == []
+    # Shuffled rows have the same dates; numbers that do not rise are no time.
+    found = found.sample(frac=1, random_state=0, ignore_index=True)
+    assert about() == ([("time", name)] if name == "visited" else [])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_time_that_tells_nothing_is_not_named(seed):
+    days = np.random.default_rng(seed).permutation(DAYS)
+    for times in (days, DAYS):
+        found = drifting({"visited": times}, drifts=False)
+        assert not [guard for guard in problem_of(found).guards if guard.about == "time"]
 
 
 @pytest.mark.parametrize(

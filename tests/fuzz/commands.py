@@ -125,7 +125,11 @@ def _run(rng, folder):
             made = pd.DataFrame({"probability_a": shares, "probability_b": 0.5})
             made.to_csv(f"o{number}.csv", index=False)
     extra = {
-        "fit": [["--json"], ["--group", "b"], ["--time", "a"], ["--drop", "a"], ["--quiet"]],
+        "fit": [
+            *(["--json"], ["--group", "b"], ["--time", "a"], ["--drop", "a"], ["--quiet"]),
+            ["--by", "b"],
+        ],
+        "report": [["--by", "a"], ["--by", "b"]],
         "predict": [
             *(["--proba"], ["--explain"], ["--copy", "a"], ["--raw"], ["--json"]),
             *(["--level", "0.8"], ["--reject", "0.2"]),

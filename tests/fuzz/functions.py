@@ -130,6 +130,42 @@ def _fuser(rng, odd):
     return call, (P, X, y, weight)
 
 
+def _later_folds(rng, odd):
+    """Folds by time and group: no group on both sides, and no later row that is trained on."""
+    n_rows = one_of(rng, [40, 9, 2, 1])
+    times = one_of(rng, [np.arange(n_rows), rng.integers(4, size=n_rows), rng.random(n_rows)])
+    groups = one_of(rng, [None, rng.integers(5, size=n_rows), np.arange(n_rows).astype(str)])
+    if odd in ("P", "X"):
+        days = np.datetime64("2024-01-01") + rng.integers(9, size=n_rows)
+        text = np.where(rng.random(n_rows) < 0.5, "2024-01-01", "soon")
+        times = one_of(
+            rng, [*ODD, days, days.astype(str), text, times[None], np.full(n_rows, None)]
+        )
+    if odd == "y":
+        groups = one_of(rng, [*ODD, groups, np.full(n_rows, None), np.zeros((n_rows, 2))])
+    how = {"n_splits": one_of(rng, [1, 3, 5, 99]), "n_group_splits": one_of(rng, [2, 3, 99])}
+    if odd == "rule":
+        how[one_of(rng, list(how))] = one_of(rng, ODD)
+
+    def call():
+        splitter = covey.GroupTimeSplit(**how, time=times)
+        folds = list(splitter.split(np.zeros((n_rows, 1)), groups=groups))
+        known = times if times is None else np.asarray(times)
+        for train, test in folds:
+            if times is not None and max(known[train]) >= min(known[test]):
+                raise OutcomeError("later rows", "GroupTimeSplit trains on later rows")
+            if groups is not None and set(np.asarray(groups)[train]) & set(
+                np.asarray(groups)[test]
+            ):
+                raise OutcomeError("groups", "GroupTimeSplit has a group on both sides")
+        held_out = np.concatenate([test for _, test in folds])
+        if len(np.unique(held_out)) < len(held_out):
+            raise OutcomeError("twice", "GroupTimeSplit holds a row out twice")
+        return held_out
+
+    return call, (times, groups)
+
+
 def _consensus(rng, odd):
     found = labels(rng, one_of(rng, [30, 8, 2]), odd == "P")
     how = {"method": one_of(rng, ["co_association", "voting", "graph"])}
@@ -263,6 +299,7 @@ def _of_a_flock(rng, odd):
 FUNCTIONS = {
     "fuse": _fuse,
     "fusers": _fuser,
+    "GroupTimeSplit": _later_folds,
     "consensus": _consensus,
     "diversity": _diversity,
     "vote_bound": _vote_bound,

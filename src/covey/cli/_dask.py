@@ -55,13 +55,13 @@ _TIMEOUT = 10.0
 _ALL, _FITTED_ON, _JUDGED_ON = "all rows", "rows to fit on", "rows held out"
 
 
-def refuse(fuser: str | None, **options: str | None) -> None:
+def refuse(fuser: str | None, **options: Any) -> None:
     """Refuse, by name, options that need all rows in one place."""
     for option, given in options.items():
-        if given is not None:
+        if given:
             raise CommandError(
-                f"--{option}: with --engine dask rows are held out one by one, by chance; leave "
-                "it out, or use --engine plain."
+                f"--{option}: with --engine dask the rows lie in blocks, and it needs all of them "
+                "in one place; leave it out, or use --engine plain."
             )
     if fuser in FUSERS and fuser != "gate" and make_fuser(fuser).learns:
         raise CommandError(

@@ -19,6 +19,7 @@ from covey.cli._console import CommandError, Console
 from covey.cli._fitting import PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
 from covey.evaluation._held_out import HeldOut, Predicted
+from covey.evaluation._record import Score
 from covey.fusers._outputs import member_output
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
@@ -47,7 +48,7 @@ def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
     y, regression = problem.y, problem.regression
     if problem.times is not None:
         splits = forward_splits(problem)
-        return splits, f"{len(splits)} times later rows, forward in time"
+        return splits, f"{len(splits)} times {problem.unlike}, forward in time"
     counts = np.array([len(y)]) if regression else np.unique(y, return_counts=True)[1]
     together = "repeated rows" if problem.copies else "groups"
     splitter: Any = None
@@ -328,7 +329,8 @@ def fitted_and_judged(
     is_short = n_rows <= _MOST_ROWS_TO_CROSS_VALIDATE
     own = {name: learner, FULL: full, FREE: free}
     own = {called: one for called, one in own.items() if one is not None}
-    n_fits = (len(own) + len(rivals)) * len(splits) + 1
+    pretended, by_chance = None, problem.split == "chance"
+    n_fits = (len(own) + len(rivals)) * len(splits) + 2 - by_chance
     with console.progress(n_fits, "preparing") as step:
         trial = Trial(problem, splits, seed, step=step, few=rivals)
         # The parts of a long table take time to read, so that all models are fitted in one pass.
@@ -354,6 +356,8 @@ def fitted_and_judged(
         try:
             if not stopped:
                 trial.run({**own, **others}, files, expected)
+                if not by_chance:
+                    pretended = pretended_by(trial, name, learner)
         except KeyboardInterrupt:
             if files:
                 raise
@@ -365,7 +369,33 @@ def fitted_and_judged(
         return Judged(model, found, how if found else "none, since it was stopped", False)
     if stopped:
         how = f"{n_parts} of {len(splits)} parts, since it was stopped then"
-    return Judged(model, trial.held_out(name, how), how, not stopped)
+    held_out = trial.held_out(name, how)
+    if held_out is not None:
+        held_out.pretended = pretended
+    return Judged(model, held_out, how, not stopped)
+
+
+def pretended_by(trial: Trial, name: str, learner: Any) -> Score | None:
+    """Return what rows held out at random would have added to the measures of a model.
+
+    One more fit takes as many rows as the others did on average, drawn from all, and tunes itself
+    on rows drawn at random, too. Compared are its predictions and the judged ones of all other
+    rows that were held out; None if there are too few of them.
+    """
+    problem, seed, held_out = trial.problem, trial.seed, trial.held_out(name)
+    assert held_out is not None
+    sizes = np.array([(len(train), len(test)) for train, test in trial.splits])
+    n_train = round(np.average(sizes[:, 0], weights=sizes[:, 1]))
+    order = np.random.default_rng(seed).permutation(len(problem.y))
+    train, test = np.sort(order[:n_train]), np.intersect1d(order[n_train:], held_out.rows)
+    if len(test) < 2 or not (problem.regression or len(np.unique(problem.y[train])) > 1):
+        return None
+    at_random = replace(problem, groups=None, times=None, note=lambda sentence: None)
+    again = Trial(at_random, [(train, test)], seed, step=trial.step)
+    again.run({f"{name}, rows at random": learner})
+    ((found,),) = again.found.values()
+    own = held_out.on(test)
+    return replace(own.difference(found, own.models[0]), name=problem.unlike, kind="random")
 
 
 def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -> tuple[Any, bool]:

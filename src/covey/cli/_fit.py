@@ -102,6 +102,7 @@ def fit(
     label: decide.Class = None,
     group: options.Group = None,
     time: options.Time = None,
+    by: options.By = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
     gap: options.Gap = None,
@@ -178,7 +179,9 @@ def fit(
         from covey.cli._report import write_report
     started = clock.perf_counter()
     how_to_search = dict[str, Any](effort=effort, fuser=fuser, seed=seed)
-    reading = dict[str, Any](group=group, time=time, drop=drop, keep=keep, gap=gap, task=task)
+    reading = dict[str, Any](
+        group=group, time=time, by=by, drop=drop, keep=keep, gap=gap, task=task
+    )
     if engine == "dask":
         if linear or simple:
             raise CommandError(
@@ -188,7 +191,7 @@ def fit(
         import covey.dask  # noqa: F401 (names what to install)
         from covey.cli import _dask
 
-        _dask.refuse(fuser, group=reading.pop("group"), time=reading.pop("time"))
+        _dask.refuse(fuser, **{name: reading.pop(name) for name in ("group", "time", "by")})
         files = [f"{checkpoint}.1", checkpoint] if checkpoint else []
         problem, found, rows, n_rows = _dask.fitted_on_blocks(
             *(console, table, target),
@@ -239,6 +242,7 @@ def fit(
         found.model,
         table_for(found.model, rows),
         held_out=found.held_out,
+        by=None if problem.by is None else problem.by.loc[rows.index],
         target=target,
         n_rows=n_rows,
         remarks=problem.guards,

@@ -13,7 +13,7 @@ from covey.evaluation import _sentences as sentences
 
 # The width of the questions, which answers stand beside, and of a line.
 _WIDTH, _LINE = 24, 99
-_MOST_COLUMNS_SHOWN = 10
+_MOST_COLUMNS_SHOWN = _MOST_GROUPS = 10
 
 
 def show_answers(console: Console, one: Evaluation, verbose: bool = False) -> None:
@@ -39,6 +39,13 @@ def show_answers(console: Console, one: Evaluation, verbose: bool = False) -> No
         ]
         console.result("")
         console.table(["", *heads, *(["fit, s"] if verbose else [])], rows)
+    for column in one.by_group:
+        heads, cells = sentences.group_table(one, column)
+        console.result("")
+        console.table(heads, [[text for text, _ in row] for row in cells[:_MOST_GROUPS]])
+        if len(cells) > _MOST_GROUPS:
+            console.result(f"and {len(cells) - _MOST_GROUPS} more groups (all are on the page)")
+        console.result(*_wrapped(" ".join(sentences.group_sentences(one, column)), _LINE))
     if verbose:
         _for_experts(console, one)
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from covey._folds import Folds
+from covey._folds import Folds, later_folds
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem, check_column
 from covey.tables import TablePreparation
@@ -212,12 +211,12 @@ def _fold_parameters(estimator: Any) -> list[str]:
 
 
 def _no_folds(problem: Problem) -> str:
-    what = "groups" if problem.times is None else "times"
+    what = {"time": "times", "groups and time": "groups and times"}.get(problem.split, "groups")
     return f"the rows have too few {what} to choose by any of them that are held out"
 
 
 def tuning_folds(problem: Problem, rows: np.ndarray, seed: int | None = 0) -> Folds:
-    """Return folds within some rows that keep groups together, or go forward in time.
+    """Return folds within some rows that keep groups together, go forward in time, or both.
 
     They are positions in ``rows``; every class is in each part that is fitted on. The result is
     empty if there are no such folds.
@@ -229,7 +228,7 @@ def tuning_folds(problem: Problem, rows: np.ndarray, seed: int | None = 0) -> Fo
         return problem.regression or len(np.unique(y[train])) == n_classes
 
     if problem.times is not None:
-        return [fold for fold in _forward(problem.times[rows]) if whole(fold[0])]
+        return [fold for fold in _later(problem, rows) if whole(fold[0])]
     assert problem.groups is not None
     groups = np.unique(problem.groups[rows], return_inverse=True)[1]
     n_groups = groups.max() + 1
@@ -258,24 +257,27 @@ def group_folds(
         return list(splitter.split(y, y, groups))
 
 
-def _forward(ranks: np.ndarray, n_folds: int = 5) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield pairs of earlier rows and the rows that come next."""
-    cuts = np.quantile(ranks, np.arange(1, n_folds + 2) / (n_folds + 1), method="lower")
-    for low, high in pairwise(np.unique(cuts)):
-        yield np.flatnonzero(ranks <= low), np.flatnonzero((ranks > low) & (ranks <= high))
+def _later(problem: Problem, rows: Any = slice(None)) -> Folds:
+    """Return folds of some rows that hold out later ones, of groups that are not trained on."""
+    assert problem.times is not None
+    if problem.groups is None:
+        return later_folds(problem.times[rows], 5)
+    groups = np.unique(problem.groups[rows], return_inverse=True)[1]
+    # Up to nine fits, each on a third of the rows on average.
+    return later_folds(problem.times[rows], 3, groups)
 
 
 def forward_splits(problem: Problem) -> Folds:
     """Return splits of all rows that hold out later ones, with two classes or more to train on."""
-    assert problem.times is not None
     splits = [
         (train, test)
-        for train, test in _forward(problem.times)
+        for train, test in _later(problem)
         if problem.regression or len(np.unique(problem.y[train])) > 1
     ]
     if not splits:
+        of = "" if problem.groups is None else " of other groups"
         raise CommandError(
-            "--time: the earlier rows have one value of the target only, so later ones cannot be "
-            "predicted from them; leave --time out."
+            f"--time: no row is later than rows{of} with two values of the target, which it takes "
+            "to learn from; leave --time out."
         )
     return splits

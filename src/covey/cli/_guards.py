@@ -4,14 +4,16 @@ Rows may belong to one subject (a mouse, a patient, a batch), with an id or with
 has seen a subject recognizes it: rows that are held out at random then look better than new
 subjects. Columns that are constant within a subject reveal it, and so does a column that hardly
 changes from one row to the next. Whether it matters is tried out: a quick forest predicts rows
-that are held out at random, and rows that are held out by subject.
+that are held out at random, and rows that are held out by subject. The same is done by time, if a
+column has dates, or rises from row to row and has the name of a time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -19,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from covey._folds import Folds
 from covey._intervals import mean_interval
 from covey._number_words import listed, percent
 from covey.evaluation._record import Remark
+from covey.inspection._effects import _as_days
 from covey.tables import TablePreparation
 from covey.tables._kinds import as_kind
 
@@ -53,6 +57,12 @@ _ROWS_TRIED, _PARTS, _TREES = 1_500, 3, 30
 # The loss by subject must be this large, and beyond chance this large.
 _LEAST_LOSS, _LEAST_SURE = 0.06, 0.02
 _CONFIRMED_BY = (1, 2)
+# Of rows by time, the last third is predicted by the others; errors are averaged over this many
+# pieces of it, since rows of about the same time are alike.
+_LATER, _PIECES = 2 / 3, 12
+_Folding = Callable[[int], Folds]  # of a seed
+# Names of columns of times, if they are numbers.
+_TIME = re.compile(r"(?i)(^|[^a-z])(date|day|time|hour|week|month|year|quarter)s?([^a-z]|$)")
 # Names of columns of subjects.
 _ID = re.compile(
     r"(^|[^a-z])(id|subject|patient|person|participant|speaker|animal|mouse|rat|user|customer|"
@@ -66,14 +76,7 @@ def guards(problem: Problem) -> Iterator[Remark]:
     yield from many_classes(problem)
     of_subjects: set[str] = set()
     if problem.split == "chance":
-        dates = [name for name, kind in problem.kinds.items() if kind == "date"]
-        if dates:
-            yield Remark(
-                *("time", dates[0]),
-                f"{dates[0]}: it holds dates, but rows are held out at random; if later rows are "
-                f"to be predicted from earlier ones, give --time {quote(dates[0])} for an honest "
-                "estimate.",
-            )
+        yield from later_rows(problem)
         found = repeated_subjects(problem)
         if found is not None:
             of_subjects.update(found.columns)
@@ -219,14 +222,11 @@ class Subjects:
         else:
             found = f"{names} take only {self.n_subjects:,} values together ({each})"
             what = "with one of these values"
-
-        def right(share: float) -> str:
-            return f"R2 {share:.2f}" if regression else f"{100 * share:.0f} % right"
-
+        mixed, together = (_right(share, regression) for share in (self.mixed, self.together))
         return (
             f"{found}, as if each were one subject that a model knows again: of {target} a quick "
-            f"forest gets {right(self.mixed)} on rows that are held out at random, and "
-            f"{right(self.together)} where all rows {what} are held out together. If new "
+            f"forest gets {mixed} on rows that are held out at random, and "
+            f"{together} where all rows {what} are held out together. If new "
             f"ones are to be predicted, {remedy}."
         )
 
@@ -363,6 +363,37 @@ def _unsorted(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[str]:
             yield name
 
 
+# -- rows that follow each other in time ----------------------------------------------------------
+
+
+def later_rows(problem: Problem) -> Iterator[Remark]:
+    """Warn of a column of times if later rows are predicted much worse than rows at random."""
+    for name, times in _times(problem):
+        found = _tried_later(problem, times)
+        if found is not None:
+            at_random, alone = (_right(share, problem.regression) for share in found)
+            yield Remark(
+                *("time", name),
+                f"{name}: of {problem.target} a quick forest gets {at_random} on the latest third "
+                f"of the rows if rows are held out at random, and {alone} from the earlier rows "
+                f"alone; if later rows are to be predicted, give --time {quote(name)}.",
+            )
+            return
+
+
+def _times(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield columns that tell when a row came, with ranks: dates, or times that rise."""
+    for column in problem.columns:
+        name, values = column.name, problem.table[column.name]
+        if column.kind != "date" and not (column.kind == "number" and _TIME.search(name)):
+            continue
+        times = as_kind(values, column.kind, column.form)
+        times = pd.Series(_as_days(times)) if column.kind == "date" else times
+        rises = times.is_monotonic_increasing or times.is_monotonic_decreasing
+        if (rises or column.kind == "date") and times.notna().all() and times.nunique() > _PIECES:
+            yield name, times.rank(method="dense").to_numpy(dtype=np.int64)
+
+
 # -- whether it matters ---------------------------------------------------------------------------
 
 
@@ -378,49 +409,71 @@ def _tried(problem: Problem, subjects: Subjects) -> Subjects | None:
     rows = np.flatnonzero(np.isin(subjects.rows, order[:n_kept]))
     groups = subjects.rows[rows]
     named = set(subjects.columns) if len(subjects.columns) == 1 else set()
-    kinds = {name: kind for name, kind in problem.kinds.items() if name not in named}
-    if not kinds or len(np.unique(groups)) < _PARTS:
+    if len(np.unique(groups)) < _PARTS:
+        return None
+    found = _shares(problem, rows, named, partial(_parts, groups), groups)
+    return found and replace(subjects, mixed=found[0], together=found[1])
+
+
+def _tried_later(problem: Problem, times: np.ndarray) -> tuple[float, float] | None:
+    """Compare the latest rows, held out at random and all together; None if it matters little."""
+    rows = np.random.default_rng(0).permutation(len(times))[:_ROWS_TRIED]
+    rows = rows[np.argsort(times[rows], kind="stable")]
+    later = times[rows] > np.quantile(times[rows], _LATER, method="lower")
+    if later.sum() <= _PIECES:
+        return None
+    by_time = np.flatnonzero(~later), np.flatnonzero(later)
+    pieces = np.cumsum(later) * _PIECES // (later.sum() + 1)
+    return _shares(problem, rows, set(), lambda seed: [by_time], pieces)
+
+
+def _parts(groups: np.ndarray, seed: int) -> Folds:
+    from sklearn.model_selection import GroupKFold
+
+    return list(GroupKFold(_PARTS, shuffle=True, random_state=seed).split(groups, groups=groups))
+
+
+def _shares(
+    problem: Problem, rows: np.ndarray, without: set[str], apart: _Folding, units: np.ndarray
+) -> tuple[float, float] | None:
+    """Return the shares that are right (or R2), rows held out in two ways; None if they are near.
+
+    A forest predicts rows that are held out at random, and the same rows by the folds ``apart`` of
+    a seed. Errors of rows of one of the ``units`` depend on each other; columns ``without`` are
+    not learned from.
+    """
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+    kinds = {name: kind for name, kind in problem.kinds.items() if name not in without}
+    y, regression = problem.y[rows], problem.regression
+    if not kinds or len(np.unique(y)) < 2:
         return None
     preparation = TablePreparation(columns=kinds, random_state=0)
     X = np.nan_to_num(preparation.fit_transform(problem.take(rows)[list(kinds)]).to_numpy())
-    y = problem.y[rows]
-    regression = problem.regression
-    guess = (
-        float(np.var(y)) if regression else 1 - np.unique(y, return_counts=True)[1].max() / len(y)
-    )
-    if not guess:
-        return None
-    unit = guess if regression else 1.0
+    unit = float(np.var(y)) if regression else 1.0
+    kind: Any = ExtraTreesRegressor if regression else ExtraTreesClassifier
+
+    def errors(folds: Folds, seed: int) -> np.ndarray:
+        """Return the error of each row (0 or 1, or squared); NaN where no fold holds it out."""
+        found = np.full(len(y), np.nan)
+        for train, test in folds:
+            forest = kind(_TREES, max_features=0.5, random_state=seed).fit(X[train], y[train])
+            said = forest.predict(X[test])
+            found[test] = (said - y[test]) ** 2 if regression else said != y[test]
+        return found
+
+    mixed = together = np.zeros(0)
+    at_random = partial(_parts, np.arange(len(y)))
     # Other seeds confirm the first result, so that a lucky division is not reported.
     for seeds in ((0,), _CONFIRMED_BY):
-        mixed, together = np.mean(
-            [_held_out_errors(X, y, groups, regression, seed) for seed in seeds], axis=0
-        )
-        lost = mean_interval((together - mixed) / unit, groups)
+        found = np.mean([[errors(w(seed), seed) for w in (at_random, apart)] for seed in seeds], 0)
+        judged = np.isfinite(found[1])
+        mixed, together = found[:, judged]
+        lost = mean_interval((together - mixed) / unit, units[judged])
         if lost.low < _LEAST_SURE or lost.value < _LEAST_LOSS:
             return None
-    return replace(
-        subjects,
-        mixed=float(1 - mixed.mean() / unit),
-        together=float(1 - together.mean() / unit),
-    )
+    return float(1 - mixed.mean() / unit), float(1 - together.mean() / unit)
 
 
-def _held_out_errors(
-    X: np.ndarray, y: np.ndarray, groups: np.ndarray, regression: bool, seed: int
-) -> tuple[np.ndarray, ...]:
-    """Return the error of each row (0 or 1, or squared) by forests that were grown without it.
-
-    Rows are held out at random first, then by group.
-    """
-    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-    from sklearn.model_selection import GroupKFold, cross_val_predict
-
-    kind = ExtraTreesRegressor if regression else ExtraTreesClassifier
-    forest = kind(_TREES, max_features=0.5, random_state=seed)
-    parts = GroupKFold(_PARTS, shuffle=True, random_state=seed)
-    predicted = (
-        cross_val_predict(forest, X, y, cv=list(parts.split(X, y, kept_together)))
-        for kept_together in (np.arange(len(y)), groups)
-    )
-    return tuple((one - y) ** 2 if regression else (one != y) * 1.0 for one in predicted)
+def _right(share: float, regression: bool) -> str:
+    return f"R2 {share:.2f}" if regression else f"{100 * share:.0f} % right"

@@ -48,6 +48,8 @@ _GROUP = option(
 Group = Annotated[str | None, _GROUP]
 _TIME = option("The time of a row: later rows are held out.", metavar="COLUMN")
 Time = Annotated[str | None, _TIME]
+_BY = option("Errors for each value of a column, or range of it; repeatable.", metavar="COLUMN")
+By = Annotated[list[str] | None, _BY]
 Drop = Annotated[list[str] | None, option("Leave a column out; repeatable.", metavar="COLUMN")]
 _KEEP = option("Use a column even if it looks like an id; repeatable.", metavar="COLUMN")
 Keep = Annotated[list[str] | None, _KEEP]

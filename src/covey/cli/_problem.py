@@ -16,6 +16,7 @@ from covey._number_words import listed
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import guards
 from covey.cli._reading import read_table
+from covey.evaluation._by_group import groups_of
 from covey.evaluation._record import Remark
 from covey.tables._kinds import Column, as_kind, kind_of, look
 from covey.tables._learning import learn_dates
@@ -50,6 +51,8 @@ class Problem:
     times: np.ndarray | None = None  # the rank of each row in time
     guards: list[Remark] = field(default_factory=list)  # what may mislead
     copies: bool = False  # whether the groups are rows that repeat each other
+    by: pd.DataFrame | None = None  # columns by which errors are shown
+    unlike: str = ""  # the new rows that the model is judged for, such as "later rows"
     formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
     gaps: dict[str, list[str]] = field(default_factory=dict)  # values that stand for gaps
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
@@ -78,9 +81,11 @@ class Problem:
     @property
     def split(self) -> str:
         """The kind of split, as in `covey.evaluation.Evaluation`."""
-        if self.times is not None:
-            return "time"
-        return "groups" if self.groups is not None and not self.copies else "chance"
+        by = {
+            "groups": self.groups is not None and not self.copies,
+            "time": self.times is not None,
+        }
+        return " and ".join(name for name, given in by.items() if given) or "chance"
 
 
 def check_column(table: Any, name: str, option: str) -> None:
@@ -115,6 +120,7 @@ def read_problem(
     *,
     group: str | None = None,
     time: str | None = None,
+    by: Collection[str] | None = None,
     drop: Collection[str] | None = None,
     keep: Collection[str] | None = None,
     gap: Collection[str] | None = None,
@@ -122,8 +128,6 @@ def read_problem(
     table: pd.DataFrame | None = None,
 ) -> Problem:
     """Read a table (or take one that is read) and find all that a user should know of it."""
-    if group and time:
-        raise CommandError("give --group or --time, not both: rows are held out by one of them.")
     gaps = declared_gaps(gap)
     if table is None:
         table = read_table(path, labels=[target], gaps=gaps, note=console.note)
@@ -159,6 +163,9 @@ def read_problem(
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
     problem = Problem(rest, y, target, regression, note=console.note)
+    problem.by = checked_groups(table, by)
+    later = "later rows" if time else "rows"
+    problem.unlike = f"{later} with a new {group}" if group else later
     if group:
         problem.groups = _group_numbers(table, grouped, group)
         console.note(
@@ -200,6 +207,20 @@ def read_problem(
     for guard in problem.guards:
         problem.note(guard.sentence)
     return problem
+
+
+def checked_groups(table: pd.DataFrame, by: Collection[str] | None) -> pd.DataFrame | None:
+    """Return the columns of --by; refuse those that make no groups, before anything slow."""
+    names = list(dict.fromkeys(by or ()))
+    if not names:
+        return None
+    for name in names:
+        check_column(table, name, "--by")
+    try:
+        groups_of(names, table, len(table))
+    except ValueError as error:
+        raise CommandError(f"--{error}") from None
+    return table[names]
 
 
 def _check_lengths(problem: Problem) -> None:

@@ -32,6 +32,7 @@ def report(
     sheet: options.Sheet = None,
     target: Annotated[str | None, _TARGET] = None,
     name: Annotated[str | None, _NAME] = None,
+    by: options.By = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -44,7 +45,7 @@ def report(
     import covey.reporting  # noqa: F401 (names what to install)
     from covey.cli import _models as models
     from covey.cli._fit_summary import show_answers
-    from covey.cli._problem import check_column, row_hashes
+    from covey.cli._problem import check_column, checked_groups, row_hashes
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
     from covey.tables._known_columns import kinds_of, table_for
@@ -73,6 +74,7 @@ def report(
         target=target,
         n_rows=0 if known is None else known.n_rows,
         caution=caution,
+        by=checked_groups(frame, by),
         # As in the file: the first row below the header has 1.
         row_names=frame.index + 1 if name is None else frame[name],
         # The results of the fit stand beside those of the new rows.

@@ -247,7 +247,7 @@ def worst_parts(table: Table, order: Sequence[int], errors: np.ndarray) -> list[
     return list(chosen.values())
 
 
-def _parts(kind: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
+def _parts(kind: str, values: Any, most: int = _MOST_NAMED) -> Iterator[tuple[str, np.ndarray]]:
     """Yield parts of the rows by a column: their description in words, and a mask."""
     if values is None:
         return
@@ -256,7 +256,7 @@ def _parts(kind: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
         yield "is missing", gaps
     if kind == "text":
         text = values.astype(str).to_numpy()
-        for label in values.value_counts().index[:_MOST_NAMED]:
+        for label in values.value_counts().index[:most]:
             yield f"is {quoted(label, 30)}", (text == str(label)) & ~gaps
         return
     numbers = values.to_numpy(np.float64)

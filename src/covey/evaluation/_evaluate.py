@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from covey._decisions import decided
 from covey._intervals import Interval, proportion_interval
 from covey.evaluation import _errors
+from covey.evaluation._by_group import by_groups, groups_of
 from covey.evaluation._columns import Table, columns, worst_parts
 from covey.evaluation._held_out import HeldOut, Predicted, plain_label, verdict
 from covey.evaluation._inputs import check_inputs, checked_row_names
@@ -30,6 +31,7 @@ def evaluate(
     held_out: HeldOut | None = None,
     rivals: Mapping[str, Any] | None = None,
     groups: ArrayLike | None = None,
+    by: Any = None,
     target: str = "",
     row_names: Any = None,
     n_rows: int = 0,
@@ -57,6 +59,10 @@ def evaluate(
         ``{"accuracy": 0.9, "log_loss": 0.3}``, if only those are known.
     groups : array-like of shape (n_samples,), optional
         Rows that belong together, which are not independent of each other.
+    by : str, list of str, dict of columns, data frame or series, optional
+        Columns of X, or values that the model need not know: for each group of rows with the same
+        value (of numbers, for quarters) the errors are measured, with intervals that hold for all
+        groups together.
     target : str, default=""
         The name of the predicted quantity.
     row_names : array-like of shape (n_samples,), optional
@@ -89,6 +95,7 @@ def evaluate(
     if held_out is not None:
         y = held_out.y
     inputs = check_inputs(model, X, y)
+    parts = {} if by is None or inputs.y is None else groups_of(by, X, len(inputs.y))
     table = Table(inputs.X, inputs.columns)
     task = "numbers" if inputs.classes is None else "classes"
     known: list[Score] = []
@@ -127,8 +134,10 @@ def evaluate(
     if held_out is None:
         return found
     order = [table.names.index(one.name) for one in found.columns if one.share is not None]
+    found = judged(found, held_out, known)
     return replace(
-        judged(found, held_out, known),
+        found,
+        by_group=by_groups(parts, held_out, found.called),
         parts=worst_parts(table, order, held_out.errors),
         wrong=_errors.wrong_rows(model, table, held_out),
         n_wrong=int((held_out.errors > 0).sum()),
@@ -169,6 +178,7 @@ def judged(found: Evaluation, held_out: HeldOut, known: Sequence[Score] = ()) ->
         split=held_out.split,
         scores=[*scores, *known],
         differences=differences,
+        pretended=held_out.pretended,
         verdict=verdict(differences, scores[0], linear, held_out.rare is not None),
         sureness=_errors.sureness(held_out),
         **more,

@@ -75,6 +75,8 @@ class HeldOut:
         Rows that belong together, which are not independent of each other.
     decision : Decision, optional
         The decision rule of the judged model, if it does not predict the most probable class.
+    pretended : Score, optional
+        As in `Evaluation`.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class HeldOut:
     split: str = "chance"
     groups: np.ndarray | None = None
     decision: Any = None
+    pretended: Score | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

@@ -162,6 +162,20 @@ class WrongRow:
 
 
 @dataclass(frozen=True)
+class GroupErrors:
+    """A group of rows and a model's errors there, with intervals that hold for all groups."""
+
+    label: str
+    rows: int
+    right: Interval  # how often it is right, or how far off on average
+    missed: Interval = _UNKNOWN  # of the rows of one of two classes, those that are not found
+    false: Interval = _UNKNOWN  # of the other rows, those that are called this class
+    expected: float = math.nan  # the mean chance of the class (or of the answer), or the mean said
+    found: Interval = _UNKNOWN  # how often it is so, or the mean truth
+    cost: Interval = _UNKNOWN  # of a row, if costs decide
+
+
+@dataclass(frozen=True)
 class Member:
     """A member of an ensemble."""
 
@@ -237,12 +251,15 @@ class Evaluation:
         Rows that it is judged by.
     how : str
         How they were held out, in words.
-    split : "chance", "groups", "time", "new rows", "search" or "none"
+    split : "chance", "groups", "time", "groups and time", "new rows", "search" or "none"
         What new rows must be like for the numbers to hold.
     scores : list of Score
         The model's own first, then those of others.
     differences : list of Score
         The differences to the measures of each of the others.
+    pretended : Score, optional
+        The measures that rows held out at random would have added, where rows are held out by
+        group or time; its name says of which rows the scores are.
     verdict : str
         A word on how it compares with simpler models.
     rule : str
@@ -251,9 +268,10 @@ class Evaluation:
         The class with so few rows that it comes first.
     costs : list of list
         The cost for each true class (row) and predicted class, if it decides by costs.
-    sureness, columns, by_class, confusion, parts, calibration, ranges, dots, thresholds
+    sureness, columns, by_class, confusion, parts, by_group, calibration, ranges, dots, thresholds
         How sure it is; the columns, the most important first, with the outcomes for their values;
-        its errors by class and by true value; where they are frequent; how well probabilities
+        its errors by class and by true value; where they are frequent, and in each group of rows
+        by columns that were asked for; how well probabilities
         hold; and the result of each threshold.
     wrong, n_wrong : list of WrongRow, int
         A few rows that it gets wrong, and how many there are.
@@ -280,6 +298,7 @@ class Evaluation:
     split: str = "none"
     scores: list[Score] = field(default_factory=list)
     differences: list[Score] = field(default_factory=list)
+    pretended: Score | None = None
     verdict: str = "unknown"
     rule: str = ""  # how it decides, if it does not predict the most probable class
     rare: Label | None = None  # the class with so few rows that it comes first
@@ -289,6 +308,7 @@ class Evaluation:
     by_class: list[ClassErrors] = field(default_factory=list)
     confusion: list[list[int]] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+    by_group: dict[str, list[GroupErrors]] = field(default_factory=dict)  # of each column
     calibration: list[Bin] = field(default_factory=list)
     ranges: list[Bin] = field(default_factory=list)  # errors by the true value
     dots: list[tuple[str, float, float]] = field(default_factory=list)  # row, truth, said
@@ -314,6 +334,11 @@ class Evaluation:
     def difference(self, kind: str) -> Score | None:
         """Return the difference from the first model of a kind."""
         return next((one for one in self.differences if one.kind == kind), None)
+
+    @property
+    def called(self) -> Label | None:
+        """Of two classes the one that is missed or a false alarm; None of more, and of numbers."""
+        return self.thresholds[0].label if self.thresholds and len(self.classes) == 2 else None
 
     @property
     def used(self) -> list[Column]:

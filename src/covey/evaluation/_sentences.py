@@ -24,6 +24,7 @@ from covey._number_words import (
 from covey.tables._kinds import is_number
 
 if TYPE_CHECKING:
+    from covey._intervals import Interval
     from covey.evaluation._record import (
         Column,
         Effect,
@@ -55,6 +56,8 @@ _BY_ITSELF, _AGAINST, _FARTHEST = 1 / 3, 0.1, 2.0
 # A gap stands out if it is by this part of the values' distance beyond them; and values move
 # nothing beside it if their distance is this part of that.
 _OF_GAPS = 0.25
+# A range that is wider than this to each side cannot tell whether a group differs.
+_WIDE = 0.1
 # Labels that stand for the target itself, and those without a meaning unless it is named.
 _YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
 
@@ -160,10 +163,10 @@ def _right(one: Evaluation) -> list[str]:
     if own is None:
         return ["That is not known: no row was held out to see."]
     if one.task == "numbers":
-        return [*_explains(one, own), *_comparison(one)]
+        return [*_explains(one, own), *_comparison(one), *_pretended(one, own)]
     constant, always = one.score("simplest"), _commonest(one)
     if one.rare is not None and "auc" in own.measures:
-        return [*_ranks(one, own), *_cost(one, own), *_comparison(one)]
+        return [*_ranks(one, own), *_cost(one, own), *_comparison(one), *_pretended(one, own)]
     accuracy = own.main
     low, high = accuracy[1:]
     likely = f" (likely {span(low, high)})" if math.isfinite(low) else ""
@@ -171,7 +174,7 @@ def _right(one: Evaluation) -> list[str]:
     if constant is not None and one.verdict != "useless":
         said += f" Always saying {always} would be right on {percent(constant.main.value)}."
     told = [f"{one.rule}, as it was told."] if one.rule else []
-    return [said, *told, *_cost(one, own), *_comparison(one)]
+    return [said, *told, *_cost(one, own), *_comparison(one), *_pretended(one, own)]
 
 
 def _cost(one: Evaluation, own: Score) -> list[str]:
@@ -190,6 +193,27 @@ def _cost(one: Evaluation, own: Score) -> list[str]:
     cheapest = min(range(len(always)), key=always.__getitem__)
     label, least = quoted(one.classes[cheapest]), number(always[cheapest] / rows)
     return [f"{said}; always saying {label}, the cheapest answer to all, would cost {least}."]
+
+
+def _pretended(one: Evaluation, own: Score) -> list[str]:
+    """Compare with rows held out at random, which look better if rows depend on each other."""
+    main, show = "accuracy" if one.task == "classes" else "r2", rough
+    found, known, unit = one.pretended, own.main.value, " points"
+    if one.rule and one.sureness is not None:
+        known, unit = one.sureness.right.value, " points by the most probable class"
+    by: Callable[[float], str] = points
+    if one.rare is not None and "auc" in own.measures:
+        main, known, unit = "auc", own.get("auc").value, " of the area under the curve"
+        show, by = "{:.2f}".format, "{:+.2f}".format
+    if found is None or not math.isfinite(found.get(main).value + known):
+        return []
+    value, low, high = found.get(main)
+    at_random, would = min(max(known + value, 0.0), 1.0), "pretended" if low > 0 else "shown"
+    maybe = "" if low * high > 0 else "; it may be chance"
+    return [
+        f"Rows held out at random would have {would} {show(at_random)}; {found.name} show "
+        f"{show(max(known, 0.0))} ({by(value)}{unit}, likely {by(low)} to {by(high)}{maybe})."
+    ]
 
 
 def _commonest(one: Evaluation) -> str:
@@ -505,6 +529,52 @@ def _wrong_classes(one: Evaluation) -> list[str]:
     ]
 
 
+# -- group by group ----------------------------------------------------------------------------
+
+
+def group_table(one: Evaluation, column: str) -> tuple[list[str], list[list[tuple[str, Any]]]]:
+    """Return the heads of a table of groups, and its cells: text, and values to sort by."""
+    show = show_output(one)
+
+    def cell(of: Interval, show: Callable[[float], str] = show) -> tuple[str, Any]:
+        likely = f" ({show(of.low)} to {show(of.high)})".replace(" %", "")
+        return f"{show(of.value)}{likely if math.isfinite(of.low) else ''}", of.value
+
+    heads, lines = [column, "rows", "off by" if one.task == "numbers" else "right"], []
+    heads += ["said", "true"] if one.called is None else ["missed", "false alarms", "said", "true"]
+    has_cost = bool(one.costs)
+    for each in one.by_group[column]:
+        line = [(each.label, each.label), (count(each.rows), each.rows), cell(each.right)]
+        line += [] if one.called is None else [cell(each.missed), cell(each.false)]
+        line += [(show(each.expected), each.expected), cell(each.found)]
+        lines.append(line + [cell(each.cost, number)] * has_cost)
+    return heads + ["cost of a row"] * has_cost, lines
+
+
+def group_sentences(one: Evaluation, column: str) -> list[str]:
+    """Say which groups differ beyond chance, and what groups with few rows cannot tell."""
+    classes, groups = one.task == "classes", one.by_group[column]
+    rate = one.scores[0].get("accuracy" if classes else "mae").value
+    most = 2 * _WIDE * (1.0 if classes else rate)
+    differ = [quoted(g.label) for g in groups if g.right.low > rate or g.right.high < rate]
+    wide = [quoted(g.label) for g in groups if not g.right.high - g.right.low <= most]
+    it = "the predicted class" if one.called is None else subject(one, one.called)
+    what = f"the mean chance of {it}, and how often it is so"
+    if one.called is not None:
+        what += f"; missed: rows with {it} that are not called so; false alarms: others that are"
+    what = what if classes else "the mean prediction, and the mean truth"
+    told = f"Other than among all rows, beyond chance: {named(differ, 5)}; why, and whether that "
+    told += "is fair, no table tells."
+    told = told if differ else "No group errs more or less than all rows beyond chance."
+    few = f"Too few rows to tell: {named(wide, 5)}; errors may differ there by "
+    few += f"{'10 points' if classes else 'a tenth'} or more without showing it."
+    return [
+        f"The ranges hold for all groups together. Said and true: {what}.",
+        told,
+        *[few] * bool(wide),
+    ]
+
+
 # -- what would change it, and may I trust it --------------------------------------------------
 
 
@@ -557,6 +627,8 @@ def _trust(one: Evaluation) -> list[str]:
         return [f"{said} Later rows were held out, as new ones will be."]
     if one.split == "groups":
         return [f"{said} Rows of one group were held out together, as new groups will be."]
+    if one.split == "groups and time":
+        return [f"{said} Later rows of other groups were held out, as new ones will be."]
     known = [each.column for each in one.remarks if each.about == "group" and each.column]
     if known:
         return [f"{said} Not on rows of other {known[0]}: that is told with --group."]

@@ -72,6 +72,7 @@ class InMemoryRows:
         self.X, self.y, self.weight, self._groups = X, y, weight, groups
         # The user's own table, and how X was read from it.
         self.table, self.reading = X if reading is None else table, reading
+        self._given = X if table is None else table  # a splitter may read a column of it
         self._device = device
         self.n_features = X.shape[1]
         self.classes: np.ndarray | None = None
@@ -444,7 +445,7 @@ class InMemoryRows:
         """Return the folds on which candidates are compared."""
         return make_folds(
             cv,
-            self.X,
+            self._given,
             self._codes,
             self.weight,
             np.zeros(1) if self.classes is None else self.classes,

@@ -123,7 +123,13 @@ def _how_good(known: Evaluation) -> list[str]:
     for name, (_, shown) in _KINDS.items():
         if np.isfinite(own.get(name).value):
             lines.append(f"| {shown} | {sentences.score_text(own, name)} |")
-    return [*parts, "\n".join(lines), f"By {known.n_held_out:,} {_rows(known)}."]
+    parts += ["\n".join(lines), f"By {known.n_held_out:,} {_rows(known)}."]
+    for column in known.by_group:
+        heads, cells = sentences.group_table(known, column)
+        table = [heads, ["---"] * len(heads), *([text for text, _ in row] for row in cells)]
+        lines = [f"| {' | '.join(map(_plain, row))} |" for row in table[:_MOST_NAMED]]
+        parts += ["\n".join(lines), _plain(" ".join(sentences.group_sentences(known, column)))]
+    return parts
 
 
 def _rows(known: Evaluation) -> str:

@@ -153,6 +153,16 @@ def errors(one: Evaluation) -> dict[str, Any] | None:
     }
 
 
+def by_group(one: Evaluation) -> dict[str, Any] | None:
+    """Return a table of errors for each column by which rows are grouped."""
+    tables = []
+    for column in one.by_group:
+        heads, cells = sentences.group_table(one, column)
+        rows = [[name_cell(row[0][0]), *(Cell(*each) for each in row[1:])] for row in cells]
+        tables.append((heads, rows, sentences.group_sentences(one, column)))
+    return {"tables": tables, "most": _MOST_NAMED - 2} if tables else None
+
+
 def off(one: Evaluation) -> dict[str, Any] | None:
     """Return the errors of numbers: predicted and true, by range, and where they are larger."""
     if not one.dots or one.sureness is None:
@@ -580,6 +590,7 @@ FOR_PEOPLE = (
     Section("looks", "What it looks at", looks),
     Section("errors", "Where it errs", errors),
     Section("off", "How far off it is", off),
+    Section("groups", "Group by group", by_group),
     Section("wrong", "Wrong rows, and why", wrong),
 )
 # Behind a fold.
