@@ -28,6 +28,9 @@ from covey._core.limits import LARGEST
 from covey._state import Array as Numbers
 from covey._state import Index, Whole, refuse
 
+# The fields that have an entry for each column.
+_COLUMNS = ("feature", "partner", "low", "high")
+
 
 @dataclass(frozen=True)
 class Basis:
@@ -236,8 +239,7 @@ class Basis:
     def only(self, columns: BoolArray) -> tuple[Basis, IntArray]:
         """Return some of the columns and their positions; the features themselves all stay."""
         kept = np.flatnonzero(columns | (np.arange(self.n_columns) < self.n_features))
-        columns_of = ("feature", "partner", "low", "high")
-        basis = replace(self, **{name: getattr(self, name)[kept] for name in columns_of})
+        basis = replace(self, **{name: getattr(self, name)[kept] for name in _COLUMNS})
         return basis, kept
 
     def widened(self, places: IntArray, n_features: int) -> tuple[Basis, IntArray]:
@@ -261,6 +263,53 @@ class Basis:
             seen=seen,
         )
         return basis, np.concatenate([places, np.arange(n_features, basis.n_columns)])
+
+    def fixed(
+        self, features: BoolArray, values: FloatArray
+    ) -> tuple[Basis, IntArray, FloatArray, FloatArray]:
+        """Return the columns where some features (D,) always have these values (D,).
+
+        Each old column is a factor times a new one, plus a constant; positions (-1 for none),
+        factors and constants (n_columns,) are returned, too. A product with such a feature is a
+        ramp of its partner, over the range in which it is multiplied. The features all stay.
+        """
+        paired = self.partner >= 0
+        one, two = features[self.feature], paired & features[self.partner]
+        gone, half = one & (two | ~paired), paired & (one ^ two)
+        place = np.arange(self.n_columns)
+        factor = np.where(gone, 0.0, 1.0)
+        constant = np.where(gone, self.expand(values[:, None])[:, 0], 0.0)
+        at = np.where(one, self.partner, self.feature)[half]
+        by = np.where(one, self.feature, self.partner)[half]
+        inside = values if self.seen is None else np.clip(values, *self.seen)
+        rise = inside[by] - self.center[by]
+        basis, kept = self, ~gone
+        if self.seen is None:
+            place[half], factor[half], kept[half] = at, rise, False
+            constant[half] = -rise * self.center[at]
+        else:
+            low, high = self.seen[:, at]
+            factor[half] = rise * (high - low)
+            constant[half] = rise * (low - self.center[at])
+            parts = {name: getattr(self, name).copy() for name in _COLUMNS}
+            for name, new in zip(_COLUMNS, (at, -1, low, high), strict=True):
+                parts[name][half] = new
+            basis, kept[half] = replace(self, **parts), high > low
+        basis, positions = basis.only(kept)
+        new = np.full(self.n_columns, -1)
+        new[positions] = np.arange(len(positions))
+        return basis, np.where(gone, -1, new[place]), factor, constant
+
+    def narrowed(self, kept: BoolArray) -> tuple[Basis, BoolArray]:
+        """Return the basis of some features (D,), and which columns stay, those of them alone."""
+        number = np.where(kept, np.cumsum(kept) - 1, -1)
+        columns = kept[self.feature] & ((self.partner < 0) | kept[self.partner])
+        parts = {name: getattr(self, name)[columns] for name in _COLUMNS}
+        parts["feature"] = number[parts["feature"]]
+        parts["partner"] = np.where(parts["partner"] < 0, -1, number[parts["partner"]])
+        seen = None if self.seen is None else self.seen[:, kept]
+        center = self.center[kept]
+        return Basis(int(kept.sum()), **parts, center=center, seen=seen), columns
 
     def features_of(self, columns: BoolArray) -> BoolArray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""

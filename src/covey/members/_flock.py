@@ -14,6 +14,7 @@ from covey._decisions import decided
 from covey._devices import to_numpy
 from covey._state import Parameter
 from covey._validation import keep_parameters
+from covey.members import _correcting as correcting
 from covey.members._base_flock import Flock
 from covey.members._ensemble import accepts_dask
 from covey.members._roster import Classifiers, Regressors
@@ -147,6 +148,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     members: Annotated[Any, Parameter(members=True)]
 
     _models, _finder = Classifiers, Searching
+    without, with_effect = correcting.without, correcting.with_effect
+    with_monotone, merge_categories = correcting.with_monotone, correcting.merge_categories
 
     def __init__(
         self,
@@ -317,6 +320,8 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     members: Annotated[Any, Parameter(members=True)]
 
     _models, _finder = Regressors, Searching
+    without, with_effect = correcting.without, correcting.with_effect
+    with_monotone, merge_categories = correcting.with_monotone, correcting.merge_categories
 
     def __init__(
         self,

@@ -14,7 +14,8 @@ by less than .0001 on crx and german, and on automobile (156 rows, 5 classes) it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,52 @@ class Preparation:
         """Return which columns are numbers as they were given, (n_columns,)."""
         found = np.arange(self.n_columns) < len(self.numbers)
         return found if self.reading is None else found & self.reading.is_number[self.read_of]
+
+    def without(self, feature: int) -> Preparation:
+        """Return the preparation of the other features."""
+        kept, reading = self.feature_of != feature, self.reading
+        number, own = np.cumsum(kept) - 1, kept[self.numbers]
+        if reading is not None:
+            encoders = reading.encoders
+            reading = replace(reading, encoders=encoders[:feature] + encoders[feature + 1 :])
+        return replace(
+            self,
+            n_features=self.n_features - 1,
+            reading=reading,
+            numbers=number[self.numbers[own]],
+            fill=self.fill[own],
+            marked=number[self.marked[kept[self.marked]]],
+            tables={int(number[of]): table for of, table in self.tables.items() if kept[of]},
+            levels={int(number[of]): levels for of, levels in self.levels.items() if kept[of]},
+        )
+
+    def merged(self, feature: int, words: Sequence[str], into: str) -> Preparation:
+        """Return a preparation that reads some categories of a feature as another one of it."""
+        assert self.reading is not None
+        of = int(np.flatnonzero(self.feature_of == feature)[0])
+        encoders, table = list(self.reading.encoders), self.tables[of].copy()
+        known = self.words[of]
+        # Words that were never seen, or had been renamed before the fit, get rows of their own.
+        new = tuple(word for word in words if word not in known)
+        table = np.insert(table, [len(known)] * len(new), 0.0, axis=0)
+        levels = self.levels.get(of)
+        target = known.index(into)
+        known = known + new
+        places = [known.index(word) for word in words]
+        if levels is not None:
+            # A category that was never seen is an average one.
+            gone = np.isin(levels, [place for place in places if place < len(known) - len(new)])
+            table[-1, levels == target] += table[-1, gone].sum()
+            table[-1, gone] = 0.0
+            levels = np.where(levels == len(known) - len(new), len(known), levels)
+        table[places] = table[target]
+        encoders[feature] = replace(encoders[feature], known=known)  # type: ignore[type-var]
+        return replace(
+            self,
+            reading=replace(self.reading, encoders=tuple(encoders)),
+            tables={**self.tables, of: table},
+            levels=self.levels if levels is None else {**self.levels, of: levels},
+        )
 
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -83,6 +83,25 @@ class SeenColumns:
     def typical(self) -> dict[str, Any]:
         """The typical row, as it is shown: None for gaps."""
         return {column.name: shown_value(column.typical, column) for column in self.columns}
+
+    def without(self, place: int) -> SeenColumns:
+        """Return the columns but one."""
+        kept = self.kept[:place] + self.kept[place + 1 :]
+        return SeenColumns(self.columns[:place] + self.columns[place + 1 :], kept)
+
+    def merged(self, place: int, words: Sequence[str], into: str) -> SeenColumns:
+        """Return the columns where some words of one are another word of it."""
+
+        def renamed(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(into if value in words else value for value in values)
+
+        one = self.columns[place]
+        values = tuple(dict.fromkeys(renamed(one.values)))
+        typical = renamed((one.typical,))[0]
+        columns, kept = list(self.columns), list(self.kept)
+        columns[place] = replace(one, typical=typical, values=values)
+        kept[place : place + 1] = [renamed(own) for own in kept[place : place + 1]]
+        return SeenColumns(tuple(columns), tuple(kept))
 
     def gaps(self) -> np.ndarray:
         """Return which numbers are missing in the remembered rows: each pattern once, (m, D)."""
