@@ -542,26 +542,16 @@ class OrAbsent(OrNone):
         return True
 
 
-@dataclass(frozen=True)
-class OrMissing(Stored):
+class OrMissing(OrNone):
     """A value of a kind that files lack where it is empty, as files of before do."""
-
-    kind: Stored
 
     def of(self, owner: Any, name: str) -> Any:
         """Return the value, or ABSENT, which is not written."""
         return getattr(owner, name) or ABSENT
 
-    def write(self, value: Any, out: Any) -> Any:
-        """Return the value."""
-        return self.kind.write(value, out)
-
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the value, or ABSENT."""
         return self.kind.read(node, name, sizes) if node.has(name) else ABSENT
-
-    def __str__(self) -> str:
-        return f"{self.kind}; or missing"
 
 
 # The names of a table's columns, which an array does not have.

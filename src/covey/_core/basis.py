@@ -264,52 +264,35 @@ class Basis:
         )
         return basis, np.concatenate([places, np.arange(n_features, basis.n_columns)])
 
-    def fixed(
-        self, features: BoolArray, values: FloatArray
+    def without(
+        self, gone: BoolArray, values: FloatArray
     ) -> tuple[Basis, IntArray, FloatArray, FloatArray]:
-        """Return the columns where some features (D,) always have these values (D,).
+        """Return the basis of the other features where some (D,) always have these values (D,).
 
         Each old column is a factor times a new one, plus a constant; positions (-1 for none),
         factors and constants (n_columns,) are returned, too. A product with such a feature is a
-        ramp of its partner, over the range in which it is multiplied. The features all stay.
+        ramp of its partner, over the range in which it is multiplied.
         """
-        paired = self.partner >= 0
-        one, two = features[self.feature], paired & features[self.partner]
-        gone, half = one & (two | ~paired), paired & (one ^ two)
-        place = np.arange(self.n_columns)
-        factor = np.where(gone, 0.0, 1.0)
-        constant = np.where(gone, self.expand(values[:, None])[:, 0], 0.0)
+        assert self.seen is not None
+        paired, one = self.partner >= 0, gone[self.feature]
+        two = paired & gone[self.partner]
+        whole, half = one & (two | ~paired), paired & (one ^ two)
+        constant = np.where(whole, self.expand(values[:, None])[:, 0], 0.0)
         at = np.where(one, self.partner, self.feature)[half]
         by = np.where(one, self.feature, self.partner)[half]
-        inside = values if self.seen is None else np.clip(values, *self.seen)
-        rise = inside[by] - self.center[by]
-        basis, kept = self, ~gone
-        if self.seen is None:
-            place[half], factor[half], kept[half] = at, rise, False
-            constant[half] = -rise * self.center[at]
-        else:
-            low, high = self.seen[:, at]
-            factor[half] = rise * (high - low)
-            constant[half] = rise * (low - self.center[at])
-            parts = {name: getattr(self, name).copy() for name in _COLUMNS}
-            for name, new in zip(_COLUMNS, (at, -1, low, high), strict=True):
-                parts[name][half] = new
-            basis, kept[half] = replace(self, **parts), high > low
-        basis, positions = basis.only(kept)
-        new = np.full(self.n_columns, -1)
-        new[positions] = np.arange(len(positions))
-        return basis, np.where(gone, -1, new[place]), factor, constant
-
-    def narrowed(self, kept: BoolArray) -> tuple[Basis, BoolArray]:
-        """Return the basis of some features (D,), and which columns stay, those of them alone."""
-        number = np.where(kept, np.cumsum(kept) - 1, -1)
-        columns = kept[self.feature] & ((self.partner < 0) | kept[self.partner])
-        parts = {name: getattr(self, name)[columns] for name in _COLUMNS}
-        parts["feature"] = number[parts["feature"]]
-        parts["partner"] = np.where(parts["partner"] < 0, -1, number[parts["partner"]])
-        seen = None if self.seen is None else self.seen[:, kept]
-        center = self.center[kept]
-        return Basis(int(kept.sum()), **parts, center=center, seen=seen), columns
+        rise, (low, high) = np.clip(values, *self.seen)[by] - self.center[by], self.seen[:, at]
+        kept, factor = ~whole, np.ones(self.n_columns)
+        kept[half], factor[half] = high > low, rise * (high - low)
+        constant[half] = rise * (low - self.center[at])
+        parts = {name: getattr(self, name).copy() for name in _COLUMNS}
+        for name, new in zip(_COLUMNS, (at, -1, low, high), strict=True):
+            parts[name][half] = new
+        parts = {name: part[kept] for name, part in parts.items()}
+        number = np.append(np.cumsum(~gone) - 1, -1)  # -1 stays
+        parts |= {name: number[parts[name]] for name in ("feature", "partner")}
+        rest = {"center": self.center[~gone], "seen": self.seen[:, ~gone]}
+        place = np.where(kept, np.cumsum(kept) - 1, -1)
+        return Basis(int((~gone).sum()), **parts, **rest), place, factor, constant
 
     def features_of(self, columns: BoolArray) -> BoolArray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""

@@ -149,7 +149,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
 
     _models, _finder = Classifiers, Searching
     without, with_effect = correcting.without, correcting.with_effect
-    with_monotone, merge_categories = correcting.with_monotone, correcting.merge_categories
+    merge_categories = correcting.merge_categories
 
     def __init__(
         self,
@@ -321,7 +321,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
 
     _models, _finder = Regressors, Searching
     without, with_effect = correcting.without, correcting.with_effect
-    with_monotone, merge_categories = correcting.with_monotone, correcting.merge_categories
+    merge_categories = correcting.merge_categories
 
     def __init__(
         self,

@@ -100,33 +100,26 @@ class Preparation:
             levels={int(number[of]): levels for of, levels in self.levels.items() if kept[of]},
         )
 
-    def merged(self, feature: int, words: Sequence[str], into: str) -> Preparation:
-        """Return a preparation that reads some categories of a feature as another one of it."""
-        assert self.reading is not None
+    def merged(
+        self, feature: int, words: Sequence[str], into: str
+    ) -> tuple[Preparation, np.ndarray]:
+        """Return a preparation that reads some categories of a feature as another one of it.
+
+        The columns of numbers (n_columns,) that are always zero from now on are returned, too.
+        """
         of = int(np.flatnonzero(self.feature_of == feature)[0])
-        encoders, table = list(self.reading.encoders), self.tables[of].copy()
-        known = self.words[of]
-        # Words that were never seen, or had been renamed before the fit, get rows of their own.
-        new = tuple(word for word in words if word not in known)
-        table = np.insert(table, [len(known)] * len(new), 0.0, axis=0)
-        levels = self.levels.get(of)
-        target = known.index(into)
-        known = known + new
-        places = [known.index(word) for word in words]
-        if levels is not None:
-            # A category that was never seen is an average one.
-            gone = np.isin(levels, [place for place in places if place < len(known) - len(new)])
-            table[-1, levels == target] += table[-1, gone].sum()
-            table[-1, gone] = 0.0
-            levels = np.where(levels == len(known) - len(new), len(known), levels)
-        table[places] = table[target]
-        encoders[feature] = replace(encoders[feature], known=known)  # type: ignore[type-var]
-        return replace(
-            self,
-            reading=replace(self.reading, encoders=tuple(encoders)),
-            tables={**self.tables, of: table},
-            levels=self.levels if levels is None else {**self.levels, of: levels},
-        )
+        known, table = self.words[of], self.tables[of].copy()
+        places, gone = [known.index(word) for word in words], np.zeros(self.n_columns, dtype=bool)
+        if of in self.levels:
+            own = np.isin(self.levels[of], places)
+            # Rows of shares stand for what was never seen.
+            table[-2:, self.levels[of] == known.index(into)] += table[-2:, own].sum(axis=1)[
+                :, None
+            ]
+            table[-2:, own] = 0.0
+            gone[self.read_of == of] = own
+        table[places] = table[known.index(into)]
+        return replace(self, tables={**self.tables, of: table}), gone
 
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""

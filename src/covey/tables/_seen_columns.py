@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -89,20 +89,6 @@ class SeenColumns:
         kept = self.kept[:place] + self.kept[place + 1 :]
         return SeenColumns(self.columns[:place] + self.columns[place + 1 :], kept)
 
-    def merged(self, place: int, words: Sequence[str], into: str) -> SeenColumns:
-        """Return the columns where some words of one are another word of it."""
-
-        def renamed(values: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(into if value in words else value for value in values)
-
-        one = self.columns[place]
-        values = tuple(dict.fromkeys(renamed(one.values)))
-        typical = renamed((one.typical,))[0]
-        columns, kept = list(self.columns), list(self.kept)
-        columns[place] = replace(one, typical=typical, values=values)
-        kept[place : place + 1] = [renamed(own) for own in kept[place : place + 1]]
-        return SeenColumns(tuple(columns), tuple(kept))
-
     def gaps(self) -> np.ndarray:
         """Return which numbers are missing in the remembered rows: each pattern once, (m, D)."""
         kept = self.kept or ((),) * len(self.columns)
@@ -113,12 +99,19 @@ class SeenColumns:
         return np.unique(np.array(missing, dtype=bool).T, axis=0)
 
     def rows_like(self, X: Any) -> Any:
-        """Return the rows that are kept, as a table of the form of X; or else the typical one."""
+        """Return the rows that are kept, as a table of the form of X; or else the typical one.
+
+        For None it is a data frame of pandas.
+        """
         kept = self.kept or tuple((column.typical,) for column in self.columns)
         cells = [
             [column.raw(value) for value in values]
             for column, values in zip(self.columns, kept, strict=True)
         ]
+        if X is None:
+            import pandas as pd
+
+            return pd.DataFrame(dict(zip(self.names, cells, strict=True)))
         if not hasattr(X, "columns"):
             is_number = hasattr(X, "tocsr") or np.asarray(X).dtype.kind in "biuf"
             rows = np.array(cells, dtype=np.float64 if is_number else object).T
