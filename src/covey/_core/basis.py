@@ -284,13 +284,13 @@ class Basis:
         kept, factor = ~whole, np.ones(self.n_columns)
         kept[half], factor[half] = high > low, rise * (high - low)
         constant[half] = rise * (low - self.center[at])
-        parts = {name: getattr(self, name).copy() for name in _COLUMNS}
+        parts: dict[str, Any] = {name: getattr(self, name).copy() for name in _COLUMNS}
         for name, new in zip(_COLUMNS, (at, -1, low, high), strict=True):
             parts[name][half] = new
         parts = {name: part[kept] for name, part in parts.items()}
         number = np.append(np.cumsum(~gone) - 1, -1)  # -1 stays
         parts |= {name: number[parts[name]] for name in ("feature", "partner")}
-        rest = {"center": self.center[~gone], "seen": self.seen[:, ~gone]}
+        rest: dict[str, Any] = {"center": self.center[~gone], "seen": self.seen[:, ~gone]}
         place = np.where(kept, np.cumsum(kept) - 1, -1)
         return Basis(int((~gone).sum()), **parts, **rest), place, factor, constant
 

@@ -108,8 +108,7 @@ def evaluate(
         held_out = replace(held_out, decision=getattr(model, "decision_", None))
     known_columns, found_remarks = columns(model, table, held_out, target, health)
     size = model if inputs.flock is None else inputs.flock
-    corrected = getattr(size, "model_", None)
-    own_remarks = corrected.remarks() if hasattr(corrected, "remarks") else []
+    corrected = getattr(getattr(size, "model_", None), "remarks", list)()
     short = getattr(size, "readable_", None)  # a version with few terms, if the search measured it
     found = Evaluation(
         task,
@@ -123,7 +122,7 @@ def evaluate(
         readable=short
         and Readable(int(short.n_terms), float(short.score), float(short.score_of_all)),
         members=members(inputs, inputs.y, not own_rows),
-        remarks=[*own_remarks, *remarks, *found_remarks],
+        remarks=[*corrected, *remarks, *found_remarks],
         caution=caution,
     )
     if held_out is None:

@@ -14,7 +14,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,7 +33,6 @@ from covey.members._prepared_fit import ColumnScale
 from covey.tables._columns import column_positions, feature_names
 from covey.tables._encoders import Categories, NumberColumn
 from covey.tables._known_columns import check_has, encoders_of
-from covey.tables._known_table import KnownTable
 
 # The most points of a curve, and the most values of a column by which its effect is measured.
 _MOST_POINTS, _BINS, _MOST_LABELS, _MOST_SHOWN = 100, 20, 200, 5
@@ -50,9 +48,7 @@ _NAMING = ("always_keep", "categorical_features", "gaps", "feature_groups")
 _PRICES = {"accuracy": "accuracy", "r2": "R²", "log_loss": "log-loss", "mae": "mean error"}
 
 
-def without(
-    self: Any, column: Any, X: Any = None, y: ArrayLike | None = None, *, held_out: Any = None
-) -> Any:
+def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: Any = None) -> Any:
     """Return a copy that predicts without looking at a column, which new rows need not have.
 
     Without X and y the column counts as its typical value in every row, and nothing is fitted
@@ -91,7 +87,7 @@ def without(
         one = Correction("without", name, f"{name} is not looked at{_AGAIN}", refitted=True)
         return _recorded(self, made, one, held_out, place)
     model = _linear(self, "without X and y, without")
-    typical = model.own_table.seen.typical()[name]
+    typical = model.table.seen.typical()[name]
     said = f"{name} is not looked at: it counts as {value_words(typical)} in every row"
     one = Correction("without", name, said, {"typical": typical})
     made = _copy(self, _without(model, place)).set_params(**known)
@@ -146,27 +142,24 @@ def with_effect(
     known = getattr(encoder, "known", ())
     supported = isinstance(encoder, NumberColumn | Categories) and place in model.table.column_of
     _check(supported, f"with_effect changes numbers and categories; {name} is neither.")
-    _check(
-        len(classes) < 3 or label is not None, f"label: name one of the {len(classes)} classes."
-    )
+    _check(len(classes) < 3 or label is not None, f"label: name one of {len(classes)} classes.")
     _check(len(classes) > 1 or label is None, "label is for classes; this model predicts numbers.")
     output = len(classes) - 1 if label is None else code_of(classes, label, "label")
     points = _points(model, place, name, known, points)
-    if X is None and held_out is not None:
-        X = _pair(held_out)[0]
-    rows = _remembered(model.own_table) if X is None else user_table(self, X)
-    found, off, length = _through(self, place, name, known, points, rows, output)
+    given = _pair(held_out)[0] if X is None and held_out is not None else X
+    rows = remembered(model.table) if given is None else user_table(self, given)
+    found, off, length = _through(self, place, known, points, rows, output)
     if off > 0.05 * length:
         told = f"The effect of {name} cannot go through these points: it is {number(off)} off."
         warnings.warn(told, UserWarning, stacklevel=2)
     off = off if off > 1e-6 * length else 0.0
     pairs = [[at, by] for at, by in points.items()]
-    shown = [f"{value_words(at)}: {signed(by)}" for at, by in pairs]
-    more = [f"{len(shown) - _MOST_SHOWN} more"] if len(shown) > _MOST_SHOWN else []
+    shown = [f"{value_words(at)}: {signed(by)}" for at, by in pairs[:_MOST_SHOWN]]
+    shown += [f"{len(pairs) - _MOST_SHOWN} more"] * (len(pairs) > _MOST_SHOWN)
     label = classes[[output]].tolist()[0] if len(classes) > 1 else None
     of = "" if label is None else f" on the probability of {label!r}"
-    said = f"{name}: its effect{of} goes through {listed(shown[:_MOST_SHOWN] + more)}"
-    said += f" (at most {number(off, 2)} off, on {len(rows):,} rows)"
+    said = f"{name}: its effect{of} goes through {listed(shown)}"
+    said += f" (at most {number(off, 2)} off, on {rows.shape[0]:,} rows)"
     one = Correction("with_effect", name, said, {"points": pairs, "label": label, "off": off})
     return _recorded(self, _copy(self, found), one, held_out)
 
@@ -177,7 +170,7 @@ def merge_categories(
     categories: Sequence[Any],
     into: Any,
     X: Any = None,
-    y: ArrayLike | None = None,
+    y: Any = None,
     *,
     held_out: Any = None,
 ) -> Any:
@@ -213,7 +206,8 @@ def merge_categories(
     True
     """
     place, name = _place(self, column)
-    encoder, into = encoders_of(self)[name], str(into)
+    encoder: Any = encoders_of(self)[name]
+    into = str(into)
     _check(isinstance(encoder, Categories), f"{name} is not a column of categories.")
     _check(not isinstance(categories, str), "categories must be a list of categories.")
     words = [word for word in dict.fromkeys(map(str, categories)) if word != into]
@@ -221,7 +215,7 @@ def merge_categories(
     for word in (*words, into):
         _check(word in encoder.known, f"{name} has no category {word!r} that the model knows.")
     _check(set(encoder.known) > {*words, into}, f"{name} would tell nothing; use without.")
-    made, said = self, f"{name}: {listed(map(repr, words))} from now on counts as {into!r}"
+    said, made = f"{name}: {listed(map(repr, words))} read as {into!r} from now on", None
     if X is not None:
         import pandas as pd
 
@@ -234,7 +228,8 @@ def merge_categories(
         rows.isetitem(place, [*renamed, *words])
         weight = np.arange(len(rows)) < len(renamed)
         made = clone(self).fit(rows, y, sample_weight=weight.astype(np.float64))
-    made = _copy(made, _merged(made.model_, place, words, into))
+        made.model_ = _merged(made.model_, place, words, into)
+    made = made or _copy(self, _merged(self.model_, place, words, into))
     how = {"categories": words, "into": into}
     one = Correction("merge_categories", name, said, how, refitted=X is not None)
     return _recorded(self, made, one, held_out)
@@ -258,7 +253,7 @@ def _place(flock: Any, column: Any) -> tuple[int, str]:
     return place, names[place]
 
 
-def _linear(flock: Any, method: str) -> GatedModel:
+def _linear(flock: Any, method: str) -> Any:
     """Return the model of a flock of linear members; refuse others."""
     model = flock.model_
     linear = isinstance(model, GatedModel)
@@ -274,7 +269,7 @@ def _pair(held_out: Any) -> Any:
     return held_out
 
 
-def _remembered(table: KnownTable, *, typical: bool = False) -> Any:
+def remembered(table: Any, *, typical: bool = False) -> Any:
     """Return the training rows that a model remembers, or the typical row."""
     seen = replace(table.seen, kept=()) if typical else table.seen
     rows = seen.rows_like(None)
@@ -301,7 +296,7 @@ def _unnamed(value: Any, name: str) -> Any:
 
 
 def _points(
-    model: GatedModel, place: int, name: str, known: Sequence[str], points: Any
+    model: Any, place: int, name: str, known: Sequence[str], points: Any
 ) -> dict[Any, float]:
     """Return the points by value, numbers in order; refuse what is no curve."""
     try:
@@ -318,7 +313,7 @@ def _points(
     _check(enough, f"points must be {fewest} to {most} values of {name}, got {len(found):,}.")
     chances = model.target.is_numeric or np.ptp(list(found.values())) < 1
     _check(chances, "points are parts of a probability, and differ by less than 1.")
-    low, high = model.basis.seen[:, np.flatnonzero(model.own_table.column_of == place)[0]]
+    low, high = model.basis.seen[:, np.flatnonzero(model.table.column_of == place)[0]]
     for at in found:
         if known:
             _check(at in known, f"{name} has no category {at!r} that the model knows.")
@@ -330,16 +325,16 @@ def _points(
 # -- what is changed ------------------------------------------------------------------------------
 
 
-def _without(model: GatedModel, place: int) -> GatedModel:
+def _without(model: Any, place: int) -> GatedModel:
     """Return a model of a table without a column, which always has its typical value."""
-    table, scaling = model.own_table, model.scaling
+    table, scaling = model.table, model.scaling
     kept = table.column_of != place
-    typical = table.rows(_remembered(table, typical=True))[0]
+    typical = table.rows(remembered(table, typical=True))[0]
     basis, to, factor, constant = model.basis.without(~kept, typical)
     moved = []
     for coef in (model.coef, model.gate_coef):
         moved.append(np.zeros((*coef.shape[:-1], basis.n_columns)))
-        np.add.at(moved[-1], (..., to[to >= 0]), (coef * factor)[..., to >= 0])
+        np.add.at(moved[-1].T, to[to >= 0], (coef * factor).T[to >= 0])
     return replace(
         model,
         table=table.without(place),
@@ -357,7 +352,7 @@ def _without(model: GatedModel, place: int) -> GatedModel:
 
 
 def _added(
-    model: GatedModel, place: int, output: int, at: int, knots: Any, heights: Any, more: Any
+    model: Any, place: int, output: int, at: int, knots: Any, heights: Any, more: Any
 ) -> GatedModel:
     """Add a function of a column to an output of each member.
 
@@ -382,10 +377,10 @@ def _added(
 
 
 def _with_labels(
-    model: GatedModel, place: int, output: int, words: Sequence[str], shift: dict[str, float]
+    model: Any, place: int, output: int, words: Sequence[str], shift: dict[Any, float]
 ) -> GatedModel:
     """Add a number for each category of a column to an output of each member."""
-    made, own = model.own_table.preparation, np.flatnonzero(model.own_table.column_of == place)
+    made, own = model.table.preparation, np.flatnonzero(model.table.column_of == place)
     of = int(made.read_of[own[0]])
     # The last rows are a gap, and a category that was never seen: both keep what they had.
     table, named = made.tables[of], [*words, None, None]
@@ -416,19 +411,13 @@ def _merged(model: Any, place: int, words: Sequence[str], into: str) -> Any:
 
 
 def _through(
-    flock: Any,
-    place: int,
-    name: str,
-    known: Sequence[str],
-    points: dict[Any, float],
-    rows: Any,
-    output: int,
+    flock: Any, place: int, known: Sequence[str], points: dict[Any, float], rows: Any, output: int
 ) -> tuple[GatedModel, float, float]:
     """Return a model in which the effect of a column goes through some points.
 
     How far off it is at most, and the length of the curve, are returned, too.
     """
-    model, numeric = flock.model_, flock.model_.target.is_numeric
+    model, numeric, name = flock.model_, not flock._classifies, feature_names(flock)[place]
     how: dict[str, Any] = {"kind": "category", "categories": _MOST_LABELS}
     how = how if known else {"kind": "number", "bins": _BINS}
 
@@ -444,7 +433,8 @@ def _through(
         absent = [word for word in points if word not in values]
         _check(not absent, f"No row has {absent[:1]} as {name}; give other rows as X.")
         level = float(weight @ curve)
-        wanted = np.array([level + points.get(*one) for one in zip(values, curve - level)])
+        now_of = zip(values, curve - level, strict=True)
+        wanted = np.array([level + points.get(*one) for one in now_of])
     else:
         at, by = np.array(list(points)), np.array(list(points.values()))
         knots, ends = np.unique(np.append(values, at)), (at[0], at[-1])
@@ -453,14 +443,14 @@ def _through(
         new = np.interp(knots, at, by) + np.interp(knots, values, curve) - beyond
         wanted = np.interp(values, knots, new)
         bent = new - np.interp(knots, values, wanted)
-        own = np.flatnonzero(model.own_table.column_of == place)
+        own = np.flatnonzero(model.table.column_of == place)
 
     def shifted(delta: np.ndarray, slope: np.ndarray) -> GatedModel:
         if known:
-            return _with_labels(model, place, output, known, dict(zip(values, delta)))
+            return _with_labels(model, place, output, known, dict(zip(values, delta, strict=True)))
         heights = np.interp(knots, values, delta) + bent / np.interp(knots, values, slope)
         # A gap is filled with a number, whose shift the mark of the gap takes back.
-        fill = model.own_table.preparation.fill[own[0]] if len(own) > 1 else 0.0
+        fill = model.table.preparation.fill[own[0]] if len(own) > 1 else 0.0
         more = own[1:], -np.interp(fill, knots, heights)
         return _added(model, place, output, own[0], knots, heights, more)
 
@@ -497,7 +487,8 @@ def _copy(flock: Any, model: Any) -> Any:
 
 def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int = -1) -> Any:
     """Return the corrected copy with its record, measured anew where there are rows to do so."""
-    X = y = None
+    X: Any = None
+    y: Any = None
     cost = "The cost of that is not known"
     if held_out is not None:
         given = check_inputs(old, *_pair(held_out))
@@ -508,15 +499,12 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
         judged = HeldOut(y, models, given.classes)
         after, was = (judged.score(each).measures for each in models)
         gap = judged.difference(*models).measures
-        price = {
-            name: (was[name].value, after[name].value, *gap[name])
-            for name in _PRICES
-            if name in gap
-        }
+        names = [name for name in _PRICES if name in gap]
+        price = {name: (was[name].value, after[name].value, *gap[name]) for name in names}
         words = [
-            f"{_PRICES[name]} {number(now)} instead of {number(then)} "
+            f"{_PRICES[name]} {number(new)} instead of {number(then)} "
             f"({signed(by)}; 95 %: {signed(low)} to {signed(high)})"
-            for name, (then, now, by, low, high) in price.items()
+            for name, (then, new, by, low, high) in price.items()
         ]
         cost = f"On {len(y):,} rows held out: {', '.join(words)}"
         one = replace(one, n_rows=len(y), price=price)
@@ -528,7 +516,7 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
     known = [each for each in old.corrections_ if not one.refitted or each.what == "without"]
     corrections = (*known, replace(one, said=f"{one.said}. {cost}."))
     model = made.model_ = replace(made.model_, corrections=corrections)
-    rows = X if X is not None or model.table.seen is None else _remembered(model.table)
+    rows = X if X is not None or model.table.seen is None else remembered(model.table)
     if isinstance(model, GatedModel) and not one.refitted and rows is not None:
         made.model_ = _described(model, old.model_, model.rows(rows))
     if (decision := getattr(old, "decision_", None)) is not None:
@@ -549,14 +537,14 @@ def _described(model: GatedModel, before: GatedModel, rows: np.ndarray) -> Gated
     columns, n = model.basis.rows(rows), model.basis.n_features
     mean, scale = columns.mean(axis=0), columns.std(axis=0)
     mean[:n], scale[:n] = model.column_mean[:n], model.column_scale[:n]
-    terms = [
-        (one.coef != 0).any(axis=1).sum()
-        + sum((one.gate_coef[one.group_of == k] != 0).any(axis=0).sum() for k in set(one.group_of))
-        for one in (model, before)
-    ]
+
+    def terms(one: GatedModel) -> int:
+        gated = [one.gate_coef[one.group_of == k].any(axis=0) for k in range(len(one.sizes))]
+        return int(one.coef.any(axis=1).sum() + np.sum(gated))
+
     return replace(
         model,
-        n_terms=int(before.n_terms + terms[0] - terms[1]),
+        n_terms=before.n_terms + terms(model) - terms(before),
         column_mean=mean,
         column_scale=scale,
         shares=model.weights_of_rows(rows).mean(axis=0),

@@ -139,7 +139,7 @@ def flock_summary(
     effects = ColumnEffects(model.scaled_basis, names, made_of)
     contrast, asked = model.contrast(), _conditions(model, names, made_of)
     shown: dict[int, list[str]] = {}
-    needs = needed_most(importance)
+    needs = needed_most(importance) + corrected(model)
     room = height - 2 - len(needs)
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
@@ -177,6 +177,13 @@ def needed_most(found: Importance | None) -> list[str]:
         if len(line) <= WIDTH:
             break
     return [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"]
+
+
+def corrected(model: Any) -> list[str]:
+    """Return a line about the corrections of a model; none if there are none."""
+    line = f"corrected: {'; '.join(one.said.partition('. ')[0] for one in model.corrections)}"
+    shown = line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+    return [shown] if model.corrections else []
 
 
 def _weights(model: Any) -> np.ndarray:
