@@ -34,7 +34,7 @@ _CLASS = options.option(
     metavar="NAME",
 )
 _REFIT = options.option(
-    "Fit the members again on the rows of --table, instead of measuring the price on all of them.",
+    "Fit the members again, to three quarters of the rows of --table, before --effect.",
     "--refit",
 )
 # The share of the rows on which the price of a refit is measured.
@@ -57,14 +57,18 @@ def edit(
     """Correct a model: leave columns out, merge categories, change effects; save a new one.
 
     Without --refit nothing is fitted again: a column that is left out counts as its typical value,
-    and the price is measured on the rows of --table. With it, the price is that of fits to three
-    quarters of these rows, measured on the others. The file says what was done, and at what price.
+    and the price is measured on the rows of --table. With it, the members are fitted again to
+    three quarters of these rows, and the price is measured on the others. The file says what was
+    done, and at what price.
     """
+    import numpy as np
+
     from covey.cli import _models as models
     from covey.cli._explain import _wanted
     from covey.cli._report import true_rows
     from covey.cli._writing import check_writable
     from covey.members._correcting import remembered
+    from covey.tables._known_columns import formats_of, table_for
 
     console, table = Console(quiet, as_json), table and options.part_of(table, sheet)
     check_writable(out, (".covey",), inputs=[one for one in (model, table) if one])
@@ -79,69 +83,43 @@ def edit(
     for option, name, _ in changes:
         if name not in fitted.feature_names_in_:
             raise CommandError(f"--{option}: the model has no column {name!r}.")
-    wanted, rows, truth, caution = _wanted(fitted, label, "--class"), None, None, None
+    wanted, caution = _wanted(fitted, label, "--class"), None
+    rows: Any = None
+    truth: Any = None
     if table is not None:
-        target = getattr(getattr(fitted, "evaluation_", None), "target", None)
+        target = getattr(getattr(fitted, "evaluation_", None), "target", "")
         _, rows, truth, caution = true_rows(fitted, table, target, console)
+    held_out, again = None if rows is None else (rows, truth), ()
+    if refit:
+        order = np.random.default_rng(0).permutation(len(rows))
+        parts = np.split(order, [len(rows) // _HELD_OUT])
+        held_out, again = ((rows.iloc[part], truth[part]) for part in parts)
+        told = f"The model is fitted again to {len(parts[1]):,} rows of {len(rows):,}"
+        console.note(f"{told}, and measured on the others.")
+    if caution is not None:
+        console.note(f"{caution.partition(':')[0]}: the price is not that on new rows.")
+    made = fitted
     try:
-        made = _corrected(fitted, changes, wanted, rows, truth, refit)
+        for option, name, given in changes:
+            held_out = held_out and (table_for(made, held_out[0]), held_out[1])
+            if option == "drop":
+                made = made.without(name, *again, held_out=held_out)
+            elif option == "merge":
+                words = given.split(",")
+                made = made.merge_categories(name, words, words[-1], *again, held_out=held_out)
+            else:
+                points = _points(given)
+                made = made.with_effect(name, points, label=wanted, held_out=held_out)
     except (TypeError, ValueError) as error:
         raise CommandError(str(error)) from None
-    if caution is not None and not refit:
-        console.note(f"{caution.partition(':')[0]}: the price is not that on new rows.")
+    known = made.model_.table.with_formats(formats_of(fitted))
+    made.model_ = replace(made.model_, table=known)
     done = made.corrections_[-len(changes) :]
     for one in done:
         console.result(str(one))
-    rows = remembered(made.model_.table, typical=True) if rows is None else rows
-    models.save_model(made, out, rows)
+    models.save_model(made, out, remembered(known, typical=True) if rows is None else rows)
     console.result(f"Saved {out}.")
     console.emit(out=out, corrections=done)
-
-
-def _corrected(
-    fitted: Any, changes: list[Any], wanted: Any, rows: Any, truth: Any, refit: bool
-) -> Any:
-    """Return a corrected model; with a refit, at the price of fits to a part of the rows."""
-    import numpy as np
-    from sklearn.base import clone
-
-    from covey.cli._problem import row_hashes
-    from covey.tables._known_columns import formats_of, kinds_of, table_for
-
-    if not refit:
-        return _changed(fitted, changes, wanted, (), None if rows is None else (rows, truth))
-    order = np.random.default_rng(0).permutation(len(rows))
-    parts = np.split(order, [len(rows) // _HELD_OUT])
-    test, train = ((rows.iloc[part], truth[part]) for part in parts)
-    trial = _changed(clone(fitted).fit(*train), changes, wanted, train, test)
-    made = _changed(fitted, changes, wanted, (rows, truth), None)
-    both = zip(trial.corrections_, made.corrections_[-len(changes) :], strict=True)
-    told = [price if price.refitted else own for price, own in both]
-    made.model_ = replace(
-        made.model_,
-        corrections=(*made.corrections_[: -len(changes)], *told),
-        table=made.model_.table.with_formats(formats_of(fitted)),
-    )
-    made.seen_ = np.unique(row_hashes(table_for(made, rows), kinds_of(made)))
-    return made
-
-
-def _changed(flock: Any, changes: list[Any], wanted: Any, again: Any, held_out: Any) -> Any:
-    """Apply all changes; members are fitted again to some rows, if there are any."""
-    from covey.tables._known_columns import table_for
-
-    for option, name, given in changes:
-        if held_out is not None:
-            held_out = table_for(flock, held_out[0]), held_out[1]
-        if option == "drop":
-            flock = flock.without(name, *again, held_out=held_out)
-        elif option == "merge":
-            words = given.split(",")
-            flock = flock.merge_categories(name, words, words[-1], *again, held_out=held_out)
-        else:
-            X = table_for(flock, again[0]) if again else None
-            flock = flock.with_effect(name, _points(given), X, label=wanted, held_out=held_out)
-    return flock
 
 
 def _parts(option: str, text: str, example: str) -> tuple[str, str, str]:

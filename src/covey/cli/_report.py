@@ -50,7 +50,7 @@ def report(
     check_writable(out, (".html", ".htm"))
     fitted = models.load_model(model)
     known = getattr(fitted, "evaluation_", None)
-    target = target or getattr(known, "target", None)
+    target = target or str(getattr(known, "target", ""))
     frame, rows, truth, caution = true_rows(fitted, table, target, console)
     if name is not None:
         check_column(frame, name, "--id")
@@ -88,7 +88,7 @@ def report(
 
 
 def true_rows(
-    fitted: Any, table: str, target: str | None, console: Console
+    fitted: Any, table: str, target: str, console: Console
 ) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, str | None]:
     """Return the rows of a table whose true value a model knows.
 

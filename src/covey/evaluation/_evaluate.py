@@ -108,7 +108,7 @@ def evaluate(
         held_out = replace(held_out, decision=getattr(model, "decision_", None))
     known_columns, found_remarks = columns(model, table, held_out, target, health)
     size = model if inputs.flock is None else inputs.flock
-    corrected = getattr(getattr(size, "model_", None), "remarks", list)()
+    corrected: list[Remark] = getattr(getattr(size, "model_", None), "remarks", list)()
     short = getattr(size, "readable_", None)  # a version with few terms, if the search measured it
     found = Evaluation(
         task,

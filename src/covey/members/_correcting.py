@@ -80,7 +80,8 @@ def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: A
     (False, 221)
     """
     place, name = _place(self, column)
-    _check(self.n_features_in_ > 1, f"{name} is the only column that the model has.")
+    others = (self.model_.table.column_of != place).any()
+    _check(others, f"{name} is the only column that the model looks at.")
     known = {key: _unnamed(self.get_params(deep=False)[key], name) for key in _NAMING}
     if X is not None:
         made = clone(self).set_params(**known).fit(_own_columns(self, X, place), y)
@@ -215,7 +216,7 @@ def merge_categories(
     for word in (*words, into):
         _check(word in encoder.known, f"{name} has no category {word!r} that the model knows.")
     _check(set(encoder.known) > {*words, into}, f"{name} would tell nothing; use without.")
-    said, made = f"{name}: {listed(map(repr, words))} read as {into!r} from now on", None
+    said, made = f"{name}: {into!r} stands for {listed(map(repr, words))}, too", None
     if X is not None:
         import pandas as pd
 
@@ -313,12 +314,19 @@ def _points(
     _check(enough, f"points must be {fewest} to {most} values of {name}, got {len(found):,}.")
     chances = model.target.is_numeric or np.ptp(list(found.values())) < 1
     _check(chances, "points are parts of a probability, and differ by less than 1.")
-    low, high = model.basis.seen[:, np.flatnonzero(model.table.column_of == place)[0]]
-    for at in found:
-        if known:
-            _check(at in known, f"{name} has no category {at!r} that the model knows.")
-        elif not low <= at <= high:
-            raise ValueError(f"points must be values of {name} from {low:g} to {high:g}.")
+    own, made = np.flatnonzero(model.table.column_of == place), model.table.preparation
+    if not known:
+        low, high = model.basis.seen[:, own[0]]
+        within = low <= min(found) and max(found) <= high
+        _check(within, f"points must be values of {name} from {low:g} to {high:g}.")
+        return found
+    table = made.tables[int(made.read_of[own[0]])]
+    for word, by in found.items():
+        _check(word in known, f"{name} has no category {word!r} that the model knows.")
+        same = (table[: len(known)] == table[known.index(word)]).all(axis=1)
+        twins = [one for one, is_same in zip(known, same, strict=True) if is_same]
+        told = all(found.get(one) == by for one in twins)
+        _check(told, f"The model does not tell {', '.join(twins)} of {name} apart.")
     return found
 
 
@@ -400,14 +408,8 @@ def _with_labels(
 
 def _merged(model: Any, place: int, words: Sequence[str], into: str) -> Any:
     """Return a model whose table reads some categories as another."""
-    made, gone = model.table.preparation.merged(place, words, into)
-    found = replace(model, table=replace(model.table, preparation=made))
-    if not isinstance(model, GatedModel):
-        return found
-    # Columns of zeros and ones that are always zero now have no coefficients.
-    alone = gone[model.basis.feature] & (model.basis.partner < 0)
-    gate = np.where(alone, 0.0, model.gate_coef)
-    return replace(found, coef=np.where(alone, 0.0, model.coef), gate_coef=gate)
+    made = model.table.preparation.merged(place, words, into)
+    return replace(model, table=replace(model.table, preparation=made))
 
 
 def _through(

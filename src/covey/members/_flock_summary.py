@@ -106,7 +106,8 @@ class ColumnEffects:
         rise, ups_and_downs = curve[:, -1] - curve[:, 0], np.abs(np.diff(curve)).sum(axis=1)
         most = ups_and_downs.argmax()
         bends = bool(abs(rise[most]) < _LEAST_NET * ups_and_downs[most])
-        peaks = bool(curve[0, 1:-1].mean() > (curve[0, 0] + curve[0, -1]) / 2)
+        between = curve[0, 1:-1] if curve.shape[1] > 2 else curve[0]
+        peaks = bool(between.mean() > (curve[0, 0] + curve[0, -1]) / 2)
         return Effect((self._names[one],), size, rise, bends, peaks)
 
     def _curve(self, feature: int, own: np.ndarray, coef: np.ndarray) -> np.ndarray:

@@ -100,26 +100,12 @@ class Preparation:
             levels={int(number[of]): levels for of, levels in self.levels.items() if kept[of]},
         )
 
-    def merged(
-        self, feature: int, words: Sequence[str], into: str
-    ) -> tuple[Preparation, np.ndarray]:
-        """Return a preparation that reads some categories of a feature as another one of it.
-
-        The columns of numbers (n_columns,) that are always zero from now on are returned, too.
-        """
+    def merged(self, feature: int, words: Sequence[str], into: str) -> Preparation:
+        """Return a preparation that reads some categories of a feature as another one of it."""
         of = int(np.flatnonzero(self.feature_of == feature)[0])
         known, table = self.words[of], self.tables[of].copy()
-        places, gone = [known.index(word) for word in words], np.zeros(self.n_columns, dtype=bool)
-        if of in self.levels:
-            own = np.isin(self.levels[of], places)
-            # Rows of shares stand for what was never seen.
-            table[-2:, self.levels[of] == known.index(into)] += table[-2:, own].sum(axis=1)[
-                :, None
-            ]
-            table[-2:, own] = 0.0
-            gone[self.read_of == of] = own
-        table[places] = table[known.index(into)]
-        return replace(self, tables={**self.tables, of: table}), gone
+        table[[known.index(word) for word in words]] = table[known.index(into)]
+        return replace(self, tables={**self.tables, of: table})
 
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""
