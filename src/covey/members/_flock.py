@@ -124,8 +124,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         The loss of the flock without each feature, and its share in all that is lost.
     coefficient_sizes_ : ndarray of shape (n_features,)
         How far each feature moves the logits of single members and gates; sums to one.
-    model_, estimators_, fuser_ : GatedModel or MixedModel, list of LinearMember, Fuser
-        All that it predicts by, as data; the members, each a fitted classifier; and their fuser.
+    model_, estimators_, fuser_, corrections_ : GatedModel or MixedModel, list, Fuser, tuple
+        All that it predicts by, as data; the members; their fuser; what `without` and so on did.
 
     Examples
     --------
@@ -271,7 +271,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, ``n_features``,
         ``n_terms``, ``n_rows``, their ``mean_loss`` on held-out rows (of standardized y), and the
         ``weight`` they were given.
-    importance_, feature_importances_, coefficient_sizes_, model_
+    importance_, feature_importances_, coefficient_sizes_, model_, corrections_
         As in `FlockClassifier`, with the squared error as a share of the variance of y, and R^2.
     estimators_ : list of LinearRegressionMember
         The members, each a fitted regressor.
