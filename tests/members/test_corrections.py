@@ -326,6 +326,11 @@ def test_corrections_go_through_files_and_are_shown(case, tmp_path):
     assert "## Corrections" in card
     remarks = covey.evaluate(again, *held_out).remarks
     assert [one.column for one in remarks if one.about == "correction"] == ["job", "town", "age"]
+    pytest.importorskip("fastapi")
+    from covey.serving._columns import columns_of, facts_of
+
+    (told,) = facts_of(again, columns_of(again))["answers"]
+    assert told["said"][1].startswith("town is not looked at")
     further = again.without("sex", held_out=held_out)
     assert len(further.corrections_) == 4
 

@@ -210,7 +210,8 @@ def merge_categories(
     encoder: Any = encoders_of(self)[name]
     into = str(into)
     _check(isinstance(encoder, Categories), f"{name} is not a column of categories.")
-    _check(not isinstance(categories, str), "categories must be a list of categories.")
+    proper = np.iterable(categories) and not isinstance(categories, str)
+    _check(proper, "categories must be a list of categories.")
     words = [word for word in dict.fromkeys(map(str, categories)) if word != into]
     _check(words, f"categories names nothing to merge into {into!r}.")
     for word in (*words, into):
@@ -300,18 +301,20 @@ def _points(
     model: Any, place: int, name: str, known: Sequence[str], points: Any
 ) -> dict[Any, float]:
     """Return the points by value, numbers in order; refuse what is no curve."""
+    wrong = f"points must map values of {name} to their effects."
+    fewest, most = (1, _MOST_LABELS) if known else (2, _MOST_POINTS)
+    _check(np.iterable(points), wrong)
+    pairs = list(points.items() if isinstance(points, Mapping) else points)
+    enough = fewest <= len(pairs) <= most
+    _check(enough, f"points must be {fewest} to {most} values of {name}, got {len(pairs):,}.")
     try:
-        pairs = list(points.items() if isinstance(points, Mapping) else points)
         pairs = [(str(at) if known else float(at), float(by)) for at, by in pairs]
     except (TypeError, ValueError):
-        raise TypeError(f"points must map values of {name} to their effects.") from None
+        raise ValueError(wrong) from None
     found: dict[Any, float] = dict(pairs if known else sorted(pairs))
-    fewest, most = (1, _MOST_LABELS) if known else (2, _MOST_POINTS)
     finite = np.isfinite([by if known else (at, by) for at, by in pairs]).all()
     _check(finite, "points must be finite numbers.")
     _check(len(found) == len(pairs), f"points gives two effects for one value of {name}.")
-    enough = fewest <= len(found) <= most
-    _check(enough, f"points must be {fewest} to {most} values of {name}, got {len(found):,}.")
     chances = model.target.is_numeric or np.ptp(list(found.values())) < 1
     _check(chances, "points are parts of a probability, and differ by less than 1.")
     if not known:
@@ -432,7 +435,7 @@ def _through(
     def effect(model: GatedModel) -> tuple[Any, np.ndarray]:
         found = column_effect(_copy(flock, model), rows, place, **how)
         if found is None:
-            raise ValueError(f"Too few rows show the effect of {name}; give X.")
+            raise ValueError(f"Too few rows, or sparse ones, show no effect of {name}; give X.")
         return found, found.curve[:, output]
 
     now, curve = effect(model)
@@ -544,9 +547,11 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
 
 def _described(model: GatedModel, before: GatedModel, rows: np.ndarray) -> GatedModel:
     """Return a model with the moments of its columns, its terms, and its members' means."""
-    columns, n = model.basis.rows(rows), model.basis.n_features
-    mean, scale = columns.mean(axis=0), columns.std(axis=0)
-    mean[:n], scale[:n] = model.column_mean[:n], model.column_scale[:n]
+    n = model.basis.n_features
+    mean, scale = model.column_mean[:n], model.column_scale[:n]
+    if not model.basis.is_plain:
+        columns = model.basis.rows(rows)[:, n:]
+        mean, scale = np.append(mean, columns.mean(axis=0)), np.append(scale, columns.std(axis=0))
 
     def terms(one: GatedModel) -> int:
         gated = [one.gate_coef[one.group_of == k].any(axis=0) for k in range(len(one.sizes))]
