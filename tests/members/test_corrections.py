@@ -121,6 +121,14 @@ def test_parameters_that_name_the_column_name_it_no_more():
     assert set(corrected.importance_.columns) == set(NAMES[1:])
 
 
+def test_places_of_columns_in_parameters_are_refused():
+    X, y = load_diabetes(return_X_y=True)
+    for how in ({"always_keep": [3]}, {"feature_groups": [[0, 1]]}, {"gaps": {2: [96]}}):
+        flock = FlockRegressor(effort="fast", random_state=0, **how).fit(X, y)
+        with pytest.raises(ValueError, match="has places of columns, which change"):
+            flock.without(0)
+
+
 # -- with_effect ----------------------------------------------------------------------------------
 
 

@@ -82,7 +82,11 @@ def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: A
     place, name = _place(self, column)
     others = (self.model_.table.column_of != place).any()
     _check(others, f"{name} is the only column that the model looks at.")
-    known = {key: _unnamed(self.get_params(deep=False)[key], name) for key in _NAMING}
+    given = {key: self.get_params(deep=False)[key] for key in _NAMING}
+    for key, value in given.items():
+        places = _has_places(list(value or ()) if key == "gaps" else value)
+        _check(not places, f"{key} has places of columns, which change; fit it with names.")
+    known = {key: _unnamed(value, name) for key, value in given.items()}
     if X is not None:
         made = clone(self).set_params(**known).fit(_own_columns(self, X, place), y)
         one = Correction("without", name, f"{name} is not looked at{_AGAIN}", refitted=True)
@@ -288,6 +292,14 @@ def _own_columns(flock: Any, X: Any, left_out: int = -1) -> Any:
     return X[names]
 
 
+def _has_places(value: Any) -> bool:
+    """Return whether a parameter that names columns has places of them."""
+    parts = [*value, *value.values()] if isinstance(value, Mapping) else value
+    if np.iterable(parts) and not isinstance(parts, str):
+        return any(map(_has_places, parts))
+    return isinstance(value, Integral)
+
+
 def _unnamed(value: Any, name: str) -> Any:
     """Return a parameter that names columns, without one of them."""
     if isinstance(value, Mapping):
@@ -435,7 +447,9 @@ def _through(
     def effect(model: GatedModel) -> tuple[Any, np.ndarray]:
         found = column_effect(_copy(flock, model), rows, place, **how)
         if found is None:
-            raise ValueError(f"Too few rows, or sparse ones, show no effect of {name}; give X.")
+            raise ValueError(
+                f"The rows are too few, or sparse, to show the effect of {name}; give X."
+            )
         return found, found.curve[:, output]
 
     now, curve = effect(model)
