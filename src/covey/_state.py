@@ -542,6 +542,18 @@ class OrAbsent(OrNone):
         return True
 
 
+class OrMissing(OrNone):
+    """A value of a kind that files lack where it is empty, as files of before do."""
+
+    def of(self, owner: Any, name: str) -> Any:
+        """Return the value, or ABSENT, which is not written."""
+        return getattr(owner, name) or ABSENT
+
+    def read(self, node: Any, name: str, sizes: Sizes) -> Any:
+        """Return the value, or ABSENT."""
+        return self.kind.read(node, name, sizes) if node.has(name) else ABSENT
+
+
 # The names of a table's columns, which an array does not have.
 FEATURE_NAMES = OrAbsent(Texts("F", different=True, make=names_array))
 

@@ -177,3 +177,21 @@ def test_only_some_features_are_multiplied():
     products = Basis.products(np.zeros(3, dtype=bool), np.zeros(3), used=used)
     pairs = list(zip(products.feature[3:], products.partner[3:], strict=True))
     assert pairs == [(0, 0), (0, 2), (2, 2)]
+
+
+def test_without_a_feature_the_other_columns_say_all_that_is_left(columns):
+    ramps = ramps_of(columns, np.ones(90), 3)
+    seen = np.stack([columns.min(axis=1), columns.max(axis=1)])
+    basis = ramps.union(products_of(columns, columns.mean(axis=1), seen))
+    wide = 5 * columns - 2 * columns.mean(axis=1, keepdims=True)
+    for gone in (0, 1, 3):
+        which, values = np.arange(4) == gone, np.array([2.5, 1.0, 3.0, 40.0])
+        rest, place, factor, constant = basis.without(which, values)
+        fixed = wide.copy()
+        fixed[gone] = values[gone]
+        new = rest.expand(wide[~which])
+        kept = np.where(place[:, None] >= 0, new[place], 0.0)
+        found = factor[:, None] * kept + constant[:, None]
+        assert_allclose(found, basis.expand(fixed), rtol=1e-10, atol=1e-10)
+        assert rest.n_features == 3
+        rest._restored()

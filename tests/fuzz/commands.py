@@ -111,9 +111,17 @@ def _run(rng, folder):
         ],
         "report": ["report", "m.covey", name, "--out", "page.html"],
         "export": ["export", "m.covey", "--onnx", "m.onnx"],
+        "edit": [
+            *("edit", "m.covey", "--out", one_of(rng, ["e.covey", "e.covey", "m.covey"])),
+            *one_of(rng, [("--drop", "a"), ("--effect", "a=0:0.1,1:-0.1"), ("--merge", "b=x,y")]),
+            *(("--table", name) if chance(rng, 0.7) else ()),
+            *(("--refit",) if chance(rng, 0.2) else ()),
+        ],
     }
-    chosen = one_of(rng, ["fit", "predict", "predict", "predict", "select", "fuse", "report"])
-    if chosen in ("predict", "report") and chance(rng, 0.9):
+    chosen = one_of(
+        rng, ["fit", "predict", "predict", "predict", "select", "fuse", "report", "edit"]
+    )
+    if chosen in ("predict", "report", "edit") and chance(rng, 0.9):
         outcome = _invoke(commands["fit"] + ["--quiet"])
         if outcome == "refused":
             return "fit", outcome

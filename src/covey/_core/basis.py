@@ -28,6 +28,9 @@ from covey._core.limits import LARGEST
 from covey._state import Array as Numbers
 from covey._state import Index, Whole, refuse
 
+# The fields that have an entry for each column.
+_COLUMNS = ("feature", "partner", "low", "high")
+
 
 @dataclass(frozen=True)
 class Basis:
@@ -240,8 +243,7 @@ class Basis:
     def only(self, columns: BoolArray) -> tuple[Basis, IntArray]:
         """Return some of the columns and their positions; the features themselves all stay."""
         kept = np.flatnonzero(columns | (np.arange(self.n_columns) < self.n_features))
-        columns_of = ("feature", "partner", "low", "high")
-        basis = replace(self, **{name: getattr(self, name)[kept] for name in columns_of})
+        basis = replace(self, **{name: getattr(self, name)[kept] for name in _COLUMNS})
         return basis, kept
 
     def widened(self, places: IntArray, n_features: int) -> tuple[Basis, IntArray]:
@@ -265,6 +267,36 @@ class Basis:
             seen=seen,
         )
         return basis, np.concatenate([places, np.arange(n_features, basis.n_columns)])
+
+    def without(
+        self, gone: BoolArray, values: FloatArray
+    ) -> tuple[Basis, IntArray, FloatArray, FloatArray]:
+        """Return the basis of the other features where some (D,) always have these values (D,).
+
+        Each old column is a factor times a new one, plus a constant; positions (-1 for none),
+        factors and constants (n_columns,) are returned, too. A product with such a feature is a
+        ramp of its partner, over the range in which it is multiplied.
+        """
+        assert self.seen is not None
+        paired, one = self.partner >= 0, gone[self.feature]
+        two = paired & gone[self.partner]
+        whole, half = one & (two | ~paired), paired & (one ^ two)
+        constant = np.where(whole, self.expand(values[:, None])[:, 0], 0.0)
+        at = np.where(one, self.partner, self.feature)[half]
+        by = np.where(one, self.feature, self.partner)[half]
+        rise, (low, high) = np.clip(values, *self.seen)[by] - self.center[by], self.seen[:, at]
+        kept, factor = ~whole, np.ones(self.n_columns)
+        kept[half], factor[half] = high > low, rise * (high - low)
+        constant[half] = rise * (low - self.center[at])
+        parts: dict[str, Any] = {name: getattr(self, name).copy() for name in _COLUMNS}
+        for name, new in zip(_COLUMNS, (at, -1, low, high), strict=True):
+            parts[name][half] = new
+        parts = {name: part[kept] for name, part in parts.items()}
+        number = np.append(np.cumsum(~gone) - 1, -1)  # -1 stays
+        parts |= {name: number[parts[name]] for name in ("feature", "partner")}
+        rest: dict[str, Any] = {"center": self.center[~gone], "seen": self.seen[:, ~gone]}
+        place = np.where(kept, np.cumsum(kept) - 1, -1)
+        return Basis(int((~gone).sum()), **parts, **rest), place, factor, constant
 
     def features_of(self, columns: BoolArray) -> BoolArray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""

@@ -22,6 +22,7 @@ _COMMANDS = {
     "compare": "Compare flocks with the usual models.",
     "report": "Show on a page how good a model is, and why.",
     "serve": "Show a model as a web page, and answer programs.",
+    "edit": "Correct a model: columns, effects, categories.",
     "fuse": "Fuse predictions that were saved in files.",
     "export": "Write a model as ONNX.",
     "demo": "Write a table to try.",

@@ -49,6 +49,8 @@ def explain(
     for name in fixed or ():
         if name not in fitted.feature_names_in_:
             raise CommandError(f"--fixed: the model has no column {name!r}.")
+    for correction in fitted.corrections_:
+        console.note(f"The model was corrected: {correction}")
     wanted = _wanted(fitted, to)
     before = 0
     for piece, _ in models.pieces_for(fitted, table):
@@ -73,7 +75,7 @@ def explain(
     console.emit(row=row, html=html, **card.as_dict())
 
 
-def _wanted(model: Any, to: str | None) -> Any:
+def _wanted(model: Any, to: str | None, option: str = "--to") -> Any:
     """Return the wanted answer in the model's own type."""
     if to is None:
         return None
@@ -81,9 +83,11 @@ def _wanted(model: Any, to: str | None) -> Any:
         try:
             return float(to)
         except ValueError:
-            raise CommandError(f"--to: the model predicts numbers, and {to!r} is none.") from None
+            raise CommandError(
+                f"{option}: the model predicts numbers, and {to!r} is none."
+            ) from None
     for label in model.classes_.tolist():
         if str(label) == to:
             return label
     shown = ", ".join(repr(str(label)) for label in model.classes_.tolist()[:5])
-    raise CommandError(f"--to: {to!r} is not a class of the model ({shown}).")
+    raise CommandError(f"{option}: {to!r} is not a class of the model ({shown}).")

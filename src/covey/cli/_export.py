@@ -59,9 +59,12 @@ def export(
         with writing(path):
             to_onnx(fitted, path, dtype="float64" if double else "float32", by_column=True)
     else:
-        from covey.cli._report import rows_with_truth
+        from covey.cli._report import true_rows
 
-        frame, truth, _ = rows_with_truth(fitted, table, None, console)
+        target = getattr(getattr(fitted, "evaluation_", None), "target", "")
+        frame, _, truth, caution = true_rows(fitted, table, target, console)
+        if caution is not None:
+            console.note(f"{caution.partition(':')[0]}: the card flatters.")
         try:
             card = fitted.scorecard(frame, truth)
         except ValueError as error:

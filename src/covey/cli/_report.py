@@ -40,32 +40,25 @@ def report(
 
     Give rows that the model has not seen: on others it looks better than it is, which covey notes.
     """
-    import numpy as np
-
     import covey.reporting  # noqa: F401 (names what to install)
     from covey.cli import _models as models
     from covey.cli._fit_summary import show_answers
-    from covey.cli._problem import check_column, checked_groups, row_hashes
+    from covey.cli._problem import check_column, checked_groups
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
-    from covey.tables._known_columns import kinds_of, table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(out, (".html", ".htm"))
     fitted = models.load_model(model)
     known = getattr(fitted, "evaluation_", None)
-    frame, truth, target = rows_with_truth(fitted, table, target, console)
+    target = target or str(getattr(known, "target", ""))
+    frame, rows, truth, caution = true_rows(fitted, table, target, console)
     if name is not None:
         check_column(frame, name, "--id")
-    # The page is about the columns of this table that the model reads.
-    caution, rows = None, table_for(fitted, frame)
-    if hasattr(fitted, "seen_"):
-        hashes = row_hashes(rows, kinds_of(fitted))
-        again = int(np.isin(hashes, fitted.seen_).sum())
-        if again:
-            known_rows = f"{again:,} of these {len(frame):,} rows were fitted on"
-            console.note(f"{known_rows}: the report flatters.")
-            caution = f"{known_rows}: on new ones the model is less right than it looks here."
+    for correction in fitted.corrections_:
+        console.note(f"The model was corrected: {correction}")
+    if caution is not None:
+        console.note(f"{caution.partition(':')[0]}: the report flatters.")
     promised = None if known is None else known.own
     evaluation = evaluate(
         fitted,
@@ -94,18 +87,21 @@ def report(
     )
 
 
-def rows_with_truth(
-    fitted: Any, table: str, target: str | None, console: Console
-) -> tuple[pd.DataFrame, np.ndarray, str]:
-    """Return the rows whose true value is known to the model, these values, and the target."""
+def true_rows(
+    fitted: Any, table: str, target: str, console: Console
+) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray, str | None]:
+    """Return the rows of a table whose true value a model knows.
+
+    They are as they were read, and as the model reads them; then come the true values, and a
+    caution if the model was fitted on some of the rows.
+    """
     import numpy as np
 
     from covey.cli import _models as models
-    from covey.cli._problem import check_column, rows_with
+    from covey.cli._problem import check_column, row_hashes
     from covey.cli._reading import read_table
-    from covey.tables._known_columns import formats_of
+    from covey.tables._known_columns import formats_of, kinds_of, table_for
 
-    target = target or getattr(getattr(fitted, "evaluation_", None), "target", None)
     if not target:
         raise CommandError("give --target: the column of the true values.")
     classes, numbers = getattr(fitted, "classes_", None), models.number_columns(fitted)
@@ -116,8 +112,26 @@ def rows_with_truth(
     models.check_needed(fitted, frame.columns, table)
     for sentence in models.Notable(fitted).count(frame).sentences():
         console.note(sentence)
+    frame, truth = _known_rows(frame, target, classes, console)
+    # These are the columns of the table that the model reads.
+    caution, rows = None, table_for(fitted, frame)
+    if hasattr(fitted, "seen_"):
+        again = int(np.isin(row_hashes(rows, kinds_of(fitted)), fitted.seen_).sum())
+        if again:
+            known_rows = f"{again:,} of these {len(frame):,} rows were fitted on"
+            caution = f"{known_rows}: on new ones the model is less right than it looks here."
+    return frame, rows, truth, caution
+
+
+def _known_rows(
+    frame: pd.DataFrame, target: str, classes: np.ndarray | None, console: Console
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the rows whose true value is known to the model, and these values."""
+    from covey.cli._models import truth_of
+    from covey.cli._problem import rows_with
+
     frame = rows_with(frame, target, "true value", console)
-    truth, known = models.truth_of(frame[target], classes)
+    truth, known = truth_of(frame[target], classes)
     if not known.any():
         unlike = "a number to compare with"
         if classes is not None:
@@ -129,8 +143,7 @@ def rows_with_truth(
             f"({frame[target][~known].iloc[0]!r}) and are left out."
         )
     truth = truth[known]
-    truth = truth if classes is None else classes[classes.searchsorted(truth)]
-    return frame[known], truth, target
+    return frame[known], truth if classes is None else classes[classes.searchsorted(truth)]
 
 
 def write_report(evaluation: Evaluation, path: str, title: str) -> None:

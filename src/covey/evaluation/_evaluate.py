@@ -115,6 +115,7 @@ def evaluate(
         held_out = replace(held_out, decision=getattr(model, "decision_", None))
     known_columns, found_remarks = columns(model, table, held_out, target, health)
     size = model if inputs.flock is None else inputs.flock
+    corrected: list[Remark] = getattr(getattr(size, "model_", None), "remarks", list)()
     short = getattr(size, "readable_", None)  # a version with few terms, if the search measured it
     found = Evaluation(
         task,
@@ -128,7 +129,7 @@ def evaluate(
         readable=short
         and Readable(int(short.n_terms), float(short.score), float(short.score_of_all)),
         members=members(inputs, inputs.y, not own_rows),
-        remarks=[*remarks, *found_remarks],
+        remarks=[*corrected, *remarks, *found_remarks],
         caution=caution,
     )
     if held_out is None:

@@ -36,6 +36,7 @@ from covey.members._calibrated import (
     SetCalibration,
 )
 from covey.members._constraints import constraints_in_words, is_constrained
+from covey.members._corrections import Correction
 from covey.members._ensemble import Ensemble, accepts_dask, of_classes, of_numbers
 from covey.members._importance import MOST_KEPT, HeldOutSample, TrainingSample
 from covey.members._linear_model import GatedModel, LinearModel
@@ -128,6 +129,7 @@ class Flock(CallbackSupportMixin, Ensemble):
     group_of_, group_weights_ = _ArrayOf("group_of"), _ArrayOf("group_weights")
     n_terms_, cv_results_ = _PartOf[int]("n_terms"), _ThingOf("candidates")
     weights_ = _ArrayOf("weights")
+    corrections_ = _PartOf[tuple[Correction, ...]]("corrections")
     # Other ensembles write these as methods; here they are the model's.
     _predictions, _names = _ThingOf("predictions"), _ThingOf("names")
     _fused, _fused_log = _ThingOf("fused"), _ThingOf("fused_log")

@@ -14,6 +14,7 @@ from covey._decisions import Costs, decided
 from covey._devices import to_numpy
 from covey._state import Parameter
 from covey._validation import keep_parameters
+from covey.members import _correcting as correcting
 from covey.members._base_flock import Flock
 from covey.members._ensemble import accepts_dask
 from covey.members._roster import Classifiers, Regressors
@@ -125,8 +126,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
         The loss of the flock without each feature, and its share in all that is lost.
     coefficient_sizes_ : ndarray of shape (n_features,)
         How far each feature moves the logits of single members and gates; sums to one.
-    model_, estimators_, fuser_ : GatedModel or MixedModel, list of LinearMember, Fuser
-        All that it predicts by, as data; the members, each a fitted classifier; and their fuser.
+    model_, estimators_, fuser_, corrections_ : GatedModel or MixedModel, list, Fuser, tuple
+        All that it predicts by, as data; the members; their fuser; what `without` and so on did.
 
     Examples
     --------
@@ -149,6 +150,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     members: Annotated[Any, Parameter(members=True)]
 
     _models, _finder = Classifiers, Searching
+    without, with_effect = correcting.without, correcting.with_effect
+    merge_categories = correcting.merge_categories
 
     def __init__(
         self,
@@ -275,7 +278,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, ``n_features``,
         ``n_terms``, ``n_rows``, their ``mean_loss`` on held-out rows (of standardized y), and the
         ``weight`` they were given.
-    importance_, feature_importances_, coefficient_sizes_, model_
+    importance_, feature_importances_, coefficient_sizes_, model_, corrections_
         As in `FlockClassifier`, with the squared error as a share of the variance of y, and R^2.
     estimators_ : list of LinearRegressionMember
         The members, each a fitted regressor.
@@ -324,6 +327,8 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     members: Annotated[Any, Parameter(members=True)]
 
     _models, _finder = Regressors, Searching
+    without, with_effect = correcting.without, correcting.with_effect
+    merge_categories = correcting.merge_categories
 
     def __init__(
         self,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from covey import _state as stored
 from covey._blocks import by_blocks
+from covey.evaluation._record import Remark
 from covey.fusers import Predictions
+from covey.members._corrections import Correction
 from covey.members._targets import Classes, Numbers
 from covey.tables._known_table import KnownTable
 
@@ -26,8 +28,18 @@ class FlockModel:
     target: Annotated[Classes | Numbers, stored.AnyOf(Classes, Numbers, letters="C")]
     table: Annotated[KnownTable | None, stored.Record(KnownTable, "D F")]
 
+    #: The changes that a person made to the fitted model, in order.
+    corrections: Annotated[
+        tuple[Correction, ...],
+        stored.OrMissing(stored.ListOf(stored.Record(Correction), make=tuple)),
+    ] = field(default=(), kw_only=True)
+
     # A field of some subclasses, computed by others.
     fuser: ClassVar[Any]
+
+    def remarks(self) -> list[Remark]:
+        """Return a remark on each correction."""
+        return [Remark("correction", one.column, str(one)) for one in self.corrections]
 
     @property
     def own_table(self) -> KnownTable:

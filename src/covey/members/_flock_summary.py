@@ -106,7 +106,8 @@ class ColumnEffects:
         rise, ups_and_downs = curve[:, -1] - curve[:, 0], np.abs(np.diff(curve)).sum(axis=1)
         most = ups_and_downs.argmax()
         bends = bool(abs(rise[most]) < _LEAST_NET * ups_and_downs[most])
-        peaks = bool(curve[0, 1:-1].mean() > (curve[0, 0] + curve[0, -1]) / 2)
+        between = curve[0, 1:-1] if curve.shape[1] > 2 else curve[0]
+        peaks = bool(between.mean() > (curve[0, 0] + curve[0, -1]) / 2)
         return Effect((self._names[one],), size, rise, bends, peaks)
 
     def _curve(self, feature: int, own: np.ndarray, coef: np.ndarray) -> np.ndarray:
@@ -141,7 +142,8 @@ def flock_summary(
     effects = ColumnEffects(model.scaled_basis, names, made_of)
     contrast, asked = model.contrast(), _conditions(model, names, made_of)
     shown: dict[int, list[str]] = {}
-    needs = [*needed_most(importance), *(_in_width(line, width) for line in remarks)]
+    said = (_in_width(line, width) for line in (*corrected(model), *remarks))
+    needs = [*needed_most(importance), *said]
     room = height - 2 - len(needs)
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
@@ -184,6 +186,12 @@ def needed_most(found: Importance | None) -> list[str]:
 def _in_width(line: str, width: int) -> str:
     """Return a line, cut off where it is too long."""
     return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def corrected(model: Any) -> list[str]:
+    """Return a line about the corrections of a model; none if there are none."""
+    line = f"corrected: {'; '.join(one.said.partition('. ')[0] for one in model.corrections)}"
+    return [_in_width(line, WIDTH)] if model.corrections else []
 
 
 def _weights(model: Any) -> np.ndarray:

@@ -45,6 +45,7 @@ class TrainingSample:
     weight: np.ndarray
     unit: np.ndarray | None
     n_rows: int  # the number of all rows, of which these are some
+    source: str = "training rows, from which the model has learnt"
 
     @classmethod
     def of(
@@ -61,7 +62,7 @@ class TrainingSample:
         """Measure the importance of the model's columns on these rows."""
         n_rows, seed = len(self.y), int(getattr(model, "_seed", 0))
         of = f"{n_rows:,}" if n_rows == self.n_rows else f"{n_rows:,} of the {self.n_rows:,}"
-        words = f"{of} training rows, from which the model has learnt"
+        words = f"{of} {self.source}"
         if self.unit is None:
             how = dict[str, Any](sample_weight=self.weight, random_state=seed, rows=words)
             return column_importance(model, self.X, self.y, **how)

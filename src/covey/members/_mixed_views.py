@@ -16,7 +16,7 @@ from covey._decisions import Decision
 from covey._number_words import counted
 from covey._plain_words import shortened
 from covey.inspection._importance import Importance
-from covey.members._flock_summary import HEIGHT, WIDTH, Summary, needed_most
+from covey.members._flock_summary import HEIGHT, WIDTH, Summary, corrected, needed_most
 from covey.members._flock_views import LEAST_WEIGHT, because, decided_records, html_table
 from covey.members._importance import correlations
 from covey.members._linear_model import GatedModel, LinearModel
@@ -198,7 +198,7 @@ def mixed_summary(
     names = [shortened(name, _LONGEST_NAME) for name in model.names()]
     members, order = model.estimators(), np.argsort(-model.weights, kind="stable")
     # One line is the first, and one counts the members that do not fit on the screen.
-    needs = needed_most(importance)
+    needs = needed_most(importance) + corrected(model)
     n_lines = height - len(needs)
     shown = order if len(order) < n_lines else order[: n_lines - 2]
     longest = max(len(names[which]) for which in shown)

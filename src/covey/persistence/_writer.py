@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from covey._state import stored_fields
+from covey._state import ABSENT, stored_fields
 from covey.persistence._archive import stored_as
 from covey.persistence._refusals import NotCoveredError
 
@@ -47,9 +47,11 @@ class Writer:
     def fields(self, owner: Any, cls: type) -> dict[str, Any]:
         """Return the fields that a class declares, of an object that has them."""
         return {
-            name.strip("_"): own.write(own.of(owner, name), self)
+            name.strip("_"): own.write(value, self)
             for name, kind in stored_fields(cls).items()
-            if kind.is_written and (own := kind.for_(owner)) is not None
+            if kind.is_written
+            and (own := kind.for_(owner)) is not None
+            and (value := own.of(owner, name)) is not ABSENT
         }
 
     def record(self, value: Any) -> dict[str, Any]:

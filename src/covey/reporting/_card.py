@@ -100,6 +100,7 @@ def build_card(
         "## Members",
         *filter(None, [sentences.size(known)]),
         _members(model),
+        *_corrections(model),
         "## Parameters",
         _parameters(model),
         "## How to use it",
@@ -118,7 +119,8 @@ def _how_good(known: Evaluation) -> list[str]:
         for question, said in answers(known):
             shown = "\n".join(f"- {_plain(one)}" for one in said)
             parts.append(f"**{question}**\n\n{shown if len(said) > 1 else _plain(said[0])}")
-        parts += [_plain(one.sentence) for one in known.remarks]
+        told = [one for one in known.remarks if one.about != "correction"]
+        parts += [_plain(one.sentence) for one in told]
     lines = ["| measure | value and 95 % interval |", "| --- | --- |"]
     for name, (_, shown) in _KINDS.items():
         if np.isfinite(own.get(name).value):
@@ -188,6 +190,11 @@ def _members(model: Any) -> str:
         if not isinstance(member, str)
     ]
     return "\n".join([f"Fused by `{model.fuser_.title}`:", "", *lines])
+
+
+def _corrections(model: Any) -> list[str]:
+    lines = [f"- {_plain(str(one))}" for one in getattr(model, "corrections_", ())]
+    return ["## Corrections", "\n".join(lines)] if lines else []
 
 
 def _parameters(model: Any) -> str:

@@ -114,6 +114,8 @@ def facts_of(model: Any, columns: list[Column]) -> dict[str, Any]:
     known = getattr(model, "evaluation_", None)
     one = known if isinstance(known, Evaluation) else Evaluation("numbers")
     said = answers(one) if one is known else []
+    if told := [correction.said for correction in getattr(model, "corrections_", ())]:
+        said = [*said, ("What was corrected?", told)]
     return {
         "covey": covey.__version__,
         "task": "numbers" if classes is None else "classes",

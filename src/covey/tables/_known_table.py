@@ -85,6 +85,18 @@ class KnownTable:
         """Return values (..., D) of columns, summed over those of each of the user's columns."""
         return values if self.preparation is None else values @ self.preparation.shares()
 
+    def without(self, feature: int) -> Self:
+        """Return the facts about a table that lacks one of the columns."""
+        names, seen, made = self.feature_names_in_, self.seen, self.preparation
+        return replace(
+            self,
+            n_features_in_=self.n_features_in_ - 1,
+            feature_names_in_=None if names is None else np.delete(names, feature),
+            preparation=None if made is None else made.without(feature),
+            seen=None if seen is None else seen.without(feature),
+            filling=self.filling[self.column_of != feature],
+        )
+
     # -- rows ------------------------------------------------------------------------------
 
     def rows(self, X: Any, estimator: BaseEstimator | None = None) -> Any:

@@ -14,7 +14,8 @@ by less than .0001 on crx and german, and on automobile (156 rows, 5 classes) it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,31 @@ class Preparation:
         """Return which columns are numbers as they were given, (n_columns,)."""
         found = np.arange(self.n_columns) < len(self.numbers)
         return found if self.reading is None else found & self.reading.is_number[self.read_of]
+
+    def without(self, feature: int) -> Preparation:
+        """Return the preparation of the other features."""
+        kept, reading = self.feature_of != feature, self.reading
+        number, own = np.cumsum(kept) - 1, kept[self.numbers]
+        if reading is not None:
+            encoders = reading.encoders
+            reading = replace(reading, encoders=encoders[:feature] + encoders[feature + 1 :])
+        return replace(
+            self,
+            n_features=self.n_features - 1,
+            reading=reading,
+            numbers=number[self.numbers[own]],
+            fill=self.fill[own],
+            marked=number[self.marked[kept[self.marked]]],
+            tables={int(number[of]): table for of, table in self.tables.items() if kept[of]},
+            levels={int(number[of]): levels for of, levels in self.levels.items() if kept[of]},
+        )
+
+    def merged(self, feature: int, words: Sequence[str], into: str) -> Preparation:
+        """Return a preparation that reads some categories of a feature as another one of it."""
+        of = int(np.flatnonzero(self.feature_of == feature)[0])
+        known, table = self.words[of], self.tables[of].copy()
+        table[[known.index(word) for word in words]] = table[known.index(into)]
+        return replace(self, tables={**self.tables, of: table})
 
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""

@@ -84,6 +84,11 @@ class SeenColumns:
         """The typical row, as it is shown: None for gaps."""
         return {column.name: shown_value(column.typical, column) for column in self.columns}
 
+    def without(self, place: int) -> SeenColumns:
+        """Return the columns but one."""
+        kept = self.kept[:place] + self.kept[place + 1 :]
+        return SeenColumns(self.columns[:place] + self.columns[place + 1 :], kept)
+
     def gaps(self) -> np.ndarray:
         """Return which numbers are missing in the remembered rows: each pattern once, (m, D)."""
         kept = self.kept or ((),) * len(self.columns)
@@ -94,12 +99,19 @@ class SeenColumns:
         return np.unique(np.array(missing, dtype=bool).T, axis=0)
 
     def rows_like(self, X: Any) -> Any:
-        """Return the rows that are kept, as a table of the form of X; or else the typical one."""
+        """Return the rows that are kept, as a table of the form of X; or else the typical one.
+
+        For None it is a data frame of pandas.
+        """
         kept = self.kept or tuple((column.typical,) for column in self.columns)
         cells = [
             [column.raw(value) for value in values]
             for column, values in zip(self.columns, kept, strict=True)
         ]
+        if X is None:
+            import pandas as pd
+
+            return pd.DataFrame(dict(zip(self.names, cells, strict=True)))
         if not hasattr(X, "columns"):
             is_number = hasattr(X, "tocsr") or np.asarray(X).dtype.kind in "biuf"
             rows = np.array(cells, dtype=np.float64 if is_number else object).T

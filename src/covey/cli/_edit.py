@@ -1,0 +1,142 @@
+"""``covey edit``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from covey.cli import _options as options
+from covey.cli._console import CommandError, Console
+
+EXAMPLE = (
+    *options.FITTED,
+    "covey edit flock.covey --drop proline --table wine.csv --out better.covey",
+)
+
+
+_TABLE = options.option(
+    "Rows that the model was not fitted on, with their true values, to measure the price.",
+    metavar="TABLE",
+)
+_DROP = options.option("Predict without a column; repeatable.", metavar="COLUMN")
+_MERGE = options.option(
+    "Categories that count as the last of them from now on, as job=maid,service; repeatable.",
+    metavar="COLUMN=VALUES",
+)
+_EFFECT = options.option(
+    "Points of the effect of a column, as age=20:-0.1,60:0.3, or a table of values and effects, "
+    "as age=points.csv; repeatable.",
+    metavar="COLUMN=POINTS",
+)
+_CLASS = options.option(
+    "The class whose probability --effect moves; by default the second of two.",
+    "--class",
+    metavar="NAME",
+)
+_REFIT = options.option(
+    "Fit the members again, to three quarters of the rows of --table, before --effect.",
+    "--refit",
+)
+# The share of the rows on which the price of a refit is measured.
+_HELD_OUT = 4
+
+
+def edit(
+    model: options.Model,
+    out: Annotated[str, options.option("Where to save it.", metavar="FILE.covey")],
+    table: Annotated[str | None, _TABLE] = None,
+    sheet: options.Sheet = None,
+    drop: Annotated[list[str] | None, _DROP] = None,
+    merge: Annotated[list[str] | None, _MERGE] = None,
+    effect: Annotated[list[str] | None, _EFFECT] = None,
+    label: Annotated[str | None, _CLASS] = None,
+    refit: Annotated[bool, _REFIT] = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Correct a model: leave columns out, merge categories, change effects; save a new one.
+
+    Without --refit nothing is fitted again: a column that is left out counts as its typical value,
+    and the price is measured on the rows of --table. With it, the members are fitted again to
+    three quarters of these rows, and the price is measured on the others. The file says what was
+    done, and at what price.
+    """
+    import numpy as np
+
+    from covey.cli import _models as models
+    from covey.cli._explain import _wanted
+    from covey.cli._report import true_rows
+    from covey.cli._writing import check_writable
+    from covey.members._correcting import remembered
+    from covey.tables._known_columns import formats_of, table_for
+
+    console, table = Console(quiet, as_json), table and options.part_of(table, sheet)
+    check_writable(out, (".covey",), inputs=[one for one in (model, table) if one])
+    if not (drop or merge or effect):
+        raise CommandError("give --drop, --merge or --effect: what is to be corrected.")
+    if refit and (table is None or len(merge or ()) > 1):
+        raise CommandError("--refit takes rows (--table), and one --merge at most.")
+    fitted = models.load_model(model)
+    changes = [("drop", name, "") for name in drop or ()]
+    changes += [_parts("merge", one, "job=maid,service") for one in merge or ()]
+    changes += [_parts("effect", one, "age=20:-0.1,60:0.3") for one in effect or ()]
+    for option, name, _ in changes:
+        if name not in fitted.feature_names_in_:
+            raise CommandError(f"--{option}: the model has no column {name!r}.")
+    wanted, caution = _wanted(fitted, label, "--class"), None
+    rows: Any = None
+    truth: Any = None
+    if table is not None:
+        target = getattr(getattr(fitted, "evaluation_", None), "target", "")
+        _, rows, truth, caution = true_rows(fitted, table, target, console)
+    held_out, again = None if rows is None else (rows, truth), ()
+    if refit:
+        order = np.random.default_rng(0).permutation(len(rows))
+        parts = np.split(order, [len(rows) // _HELD_OUT])
+        held_out, again = ((rows.iloc[part], truth[part]) for part in parts)
+        told = f"The model is fitted again to {len(parts[1]):,} rows of {len(rows):,}"
+        console.note(f"{told}, and measured on the others.")
+    if caution is not None:
+        console.note(f"{caution.partition(':')[0]}: the price is not that on new rows.")
+    made = fitted
+    try:
+        for option, name, given in changes:
+            held_out = held_out and (table_for(made, held_out[0]), held_out[1])
+            if option == "drop":
+                made = made.without(name, *again, held_out=held_out)
+            elif option == "merge":
+                words = given.split(",")
+                made = made.merge_categories(name, words, words[-1], *again, held_out=held_out)
+            else:
+                points = _points(given)
+                made = made.with_effect(name, points, label=wanted, held_out=held_out)
+    except (TypeError, ValueError) as error:
+        raise CommandError(str(error)) from None
+    known = made.model_.table.with_formats(formats_of(fitted))
+    made.model_ = replace(made.model_, table=known)
+    done = made.corrections_[-len(changes) :]
+    for one in done:
+        console.result(str(one))
+    models.save_model(made, out, remembered(known, typical=True) if rows is None else rows)
+    console.result(f"Saved {out}.")
+    console.emit(out=out, corrections=done)
+
+
+def _parts(option: str, text: str, example: str) -> tuple[str, str, str]:
+    """Return an option that names a column, the column, and the rest."""
+    name, _, rest = text.rpartition("=")
+    if not (name and rest):
+        raise CommandError(f"--{option}: {text!r} is none; give it as {example}.")
+    return option, name, rest
+
+
+def _points(text: str) -> Any:
+    """Return values and effects, which are given by themselves or in a file."""
+    from covey.cli._reading import read_table
+
+    if not text.lower().endswith(".csv"):
+        return [one.rpartition(":")[::2] for one in text.split(",")]
+    frame = read_table(text)
+    if frame.shape[1] != 2:
+        raise CommandError(f"--effect: {text} must have two columns, values and effects.")
+    return frame.to_numpy().tolist()

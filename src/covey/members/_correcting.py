@@ -1,0 +1,581 @@
+"""Corrections of a fitted flock by a person who knows better; each returns a corrected copy.
+
+Its model is data as before: a column that is left out is replaced by constants, and a function of
+one column that is added to the output of every member shifts every group of members by as much, so
+that a new effect needs only ramps in the basis.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from covey._blocks import as_table, take_columns
+from covey._decisions import code_of
+from covey._number_words import listed, number, signed
+from covey._plain_words import value_words
+from covey.evaluation import evaluate
+from covey.evaluation._held_out import HeldOut, Predicted
+from covey.evaluation._inputs import check_inputs
+from covey.inspection import column_effect
+from covey.inspection._mixing_rows import user_table
+from covey.members._corrections import Correction
+from covey.members._importance import TrainingSample
+from covey.members._linear_model import GatedModel
+from covey.members._prepared_fit import ColumnScale
+from covey.tables._columns import column_positions, feature_names
+from covey.tables._encoders import Categories, NumberColumn
+from covey.tables._known_columns import check_has, encoders_of
+
+# The most points of a curve, and the most values of a column by which its effect is measured.
+_MOST_POINTS, _BINS, _MOST_LABELS, _MOST_SHOWN = 100, 20, 200, 5
+# An effect is met within this chance, or this share of y's scale, after at most so many rounds,
+# in each of which log-odds are shifted by at most so much, where their slope is at least this.
+_CLOSE, _CLOSE_NUMBERS, _ROUNDS, _STEP, _LEAST_SLOPE = 5e-4, 1e-9, 40, 1.0, 1e-3
+# What is measured of a fit, and is not true of a corrected copy.
+_MEASURED = ("_importance_of_columns", "calibration_", "out_of_fold_", "readable_", "evaluation_")
+_CAUTION = "The model was corrected after it was fitted, and was not measured since."
+_AGAIN = "; the members were fitted again"
+# The parameters that name columns, and the measures of a price in words.
+_NAMING = ("always_keep", "categorical_features", "gaps", "feature_groups")
+_PRICES = {"accuracy": "accuracy", "r2": "R²", "log_loss": "log-loss", "mae": "mean error"}
+
+
+def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: Any = None) -> Any:
+    """Return a copy that predicts without looking at a column, which new rows need not have.
+
+    Without X and y the column counts as its typical value in every row, and nothing is fitted
+    again. This is exact, but what other columns could tell in its place is not learnt.
+
+    Parameters
+    ----------
+    column : str or int
+        A name or a position.
+    X, y : rows and their true values, optional
+        Rows to fit the flock again, with the same parameters, without the column.
+    held_out : pair (X, y), optional
+        Rows that no fit has seen, on which the price of the correction is measured. They also
+        replace the rows by which the flock knows how far off it is (`calibrate`).
+
+    Returns
+    -------
+    corrected : flock
+        Its ``corrections_`` say what was done, and at what price.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from covey import FlockRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X[::2], y[::2])
+    >>> fair = flock.without("sex", held_out=(X[1::2], y[1::2]))
+    >>> "sex" in fair.feature_names_in_, fair.corrections_[0].n_rows
+    (False, 221)
+    """
+    place, name = _place(self, column)
+    others = (self.model_.table.column_of != place).any()
+    _check(others, f"{name} is the only column that the model looks at.")
+    given = {key: self.get_params(deep=False)[key] for key in _NAMING}
+    for key, value in given.items():
+        places = _has_places(list(value or ()) if key == "gaps" else value)
+        _check(not places, f"{key} has places of columns, which change; fit it with names.")
+    known = {key: _unnamed(value, name) for key, value in given.items()}
+    if X is not None:
+        made = clone(self).set_params(**known).fit(_own_columns(self, X, place), y)
+        one = Correction("without", name, f"{name} is not looked at{_AGAIN}", refitted=True)
+        return _recorded(self, made, one, held_out, place)
+    model = _linear(self, "without X and y, without")
+    typical = model.table.seen.typical()[name]
+    said = f"{name} is not looked at: it counts as {value_words(typical)} in every row"
+    one = Correction("without", name, said, {"typical": typical})
+    made = _copy(self, _without(model, place)).set_params(**known)
+    return _recorded(self, made, one, held_out, place)
+
+
+def with_effect(
+    self: Any, column: Any, points: Any, X: Any = None, *, label: Any = None, held_out: Any = None
+) -> Any:
+    """Return a copy in which the effect of a column on the prediction goes through some points.
+
+    The effect is that of `covey.inspection.column_effect`, with linear pieces between points. Only
+    differences count: the mean prediction does not change. Beyond the first and the last point the
+    curve keeps its shape, categories that are not named keep their effects, and gaps theirs
+    (unless the flock has learnt from none: then a gap counts as the typical value).
+
+    A function of the column is added to the output of every member. So numbers are met exactly as
+    far as ``y_range_`` allows, and probabilities by a search, after which the record says how far
+    ``off`` the curve is.
+
+    Parameters
+    ----------
+    column : str or int
+        A name or a position, of a column of numbers or categories.
+    points : mapping or pairs
+        Values and their effects: a part of a probability, or numbers in units of y. At least two
+        values of a number, at most 100; categories by name.
+    X : rows, optional
+        Rows on which the effect is measured. By default those held out, or else the training rows
+        that the model remembers, at most 100.
+    label : class, optional
+        The class whose probability moves; by default the second one of two.
+    held_out : pair (X, y), optional
+        As in `without`.
+
+    Returns
+    -------
+    corrected : flock
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from covey import FlockRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
+    >>> print(flock.with_effect("age", {20: -5, 60: 5}, X).corrections_[0].said[:43])
+    age: its effect goes through 20: -5 and 60:
+    """
+    place, name = _place(self, column)
+    model = _linear(self, "with_effect")
+    encoder, classes = encoders_of(self)[name], getattr(self, "classes_", np.zeros(1))
+    known = getattr(encoder, "known", ())
+    supported = isinstance(encoder, NumberColumn | Categories) and place in model.table.column_of
+    _check(supported, f"with_effect changes numbers and categories; {name} is neither.")
+    _check(len(classes) < 3 or label is not None, f"label: name one of {len(classes)} classes.")
+    _check(len(classes) > 1 or label is None, "label is for classes; this model predicts numbers.")
+    output = len(classes) - 1 if label is None else code_of(classes, label, "label")
+    points = _points(model, place, name, known, points)
+    given = _pair(held_out)[0] if X is None and held_out is not None else X
+    rows = remembered(model.table) if given is None else user_table(self, given)
+    found, off, length = _through(self, place, known, points, rows, output)
+    if off > 0.05 * length:
+        told = f"The effect of {name} cannot go through these points: it is {number(off)} off."
+        warnings.warn(told, UserWarning, stacklevel=2)
+    off = off if off > 1e-6 * length else 0.0
+    pairs = [[at, by] for at, by in points.items()]
+    shown = [f"{value_words(at)}: {signed(by)}" for at, by in pairs[:_MOST_SHOWN]]
+    shown += [f"{len(pairs) - _MOST_SHOWN} more"] * (len(pairs) > _MOST_SHOWN)
+    label = classes[[output]].tolist()[0] if len(classes) > 1 else None
+    of = "" if label is None else f" on the probability of {label!r}"
+    said = f"{name}: its effect{of} goes through {listed(shown)}"
+    said += f" (at most {number(off, 2)} off, on {rows.shape[0]:,} rows)"
+    one = Correction("with_effect", name, said, {"points": pairs, "label": label, "off": off})
+    return _recorded(self, _copy(self, found), one, held_out)
+
+
+def merge_categories(
+    self: Any,
+    column: Any,
+    categories: Sequence[Any],
+    into: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    held_out: Any = None,
+) -> Any:
+    """Return a copy that reads some categories of a column as one of them.
+
+    Parameters
+    ----------
+    column : str or int
+        A column of categories.
+    categories : sequence
+        The categories to merge.
+    into : category
+        The category that all of them count as from now on.
+    X, y : rows and their true values, optional
+        Rows to fit the flock again, with the same parameters, after the merger.
+    held_out : pair (X, y), optional
+        As in `without`.
+
+    Returns
+    -------
+    corrected : flock
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from covey import FlockRegressor
+    >>> X = pd.DataFrame({"job": ["maid", "cook", "smith"] * 20, "age": range(60)})
+    >>> y = X["age"] + 10 * (X["job"] == "maid") + 5 * (X["job"] == "cook")
+    >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
+    >>> merged = flock.merge_categories("job", ["maid", "cook"], into="cook")
+    >>> maids = X.assign(job="maid")
+    >>> bool((merged.predict(maids) == merged.predict(X.assign(job="cook"))).all())
+    True
+    """
+    place, name = _place(self, column)
+    encoder: Any = encoders_of(self)[name]
+    into = str(into)
+    _check(isinstance(encoder, Categories), f"{name} is not a column of categories.")
+    proper = np.iterable(categories) and not isinstance(categories, str)
+    _check(proper, "categories must be a list of categories.")
+    words = [word for word in dict.fromkeys(map(str, categories)) if word != into]
+    _check(words, f"categories names nothing to merge into {into!r}.")
+    for word in (*words, into):
+        _check(word in encoder.known, f"{name} has no category {word!r} that the model knows.")
+    _check(set(encoder.known) > {*words, into}, f"{name} would tell nothing; use without.")
+    said, made = f"{name}: {into!r} stands for {listed(map(repr, words))}, too", None
+    if X is not None:
+        import pandas as pd
+
+        rows, said = pd.DataFrame(_own_columns(self, X)), said + _AGAIN
+        values = rows.iloc[:, place].astype(object)
+        renamed = values.where(~values.astype(str).isin(words), into)
+        # Rows without weight let the model know the words that are merged.
+        extra = np.resize(np.arange(len(rows)), len(words))
+        rows, y = pd.concat([rows, rows.iloc[extra]]), np.append(y, np.asarray(y)[extra])
+        rows.isetitem(place, [*renamed, *words])
+        weight = np.arange(len(rows)) < len(renamed)
+        made = clone(self).fit(rows, y, sample_weight=weight.astype(np.float64))
+        made.model_ = _merged(made.model_, place, words, into)
+    made = made or _copy(self, _merged(self.model_, place, words, into))
+    how = {"categories": words, "into": into}
+    one = Correction("merge_categories", name, said, how, refitted=X is not None)
+    return _recorded(self, made, one, held_out)
+
+
+# -- what is asked for ----------------------------------------------------------------------------
+
+
+def _check(holds: Any, sentence: str) -> None:
+    if not holds:
+        raise ValueError(sentence)
+
+
+def _place(flock: Any, column: Any) -> tuple[int, str]:
+    """Return the position and the name of a column of a fitted flock."""
+    check_is_fitted(flock, "fuser_")
+    _check(isinstance(column, str | Integral), f"column must be a name or place, got {column!r}.")
+    names = feature_names(flock)
+    known = names if hasattr(flock, "feature_names_in_") else None
+    (place,) = column_positions([column], "column", len(names), known)
+    return place, names[place]
+
+
+def _linear(flock: Any, method: str) -> Any:
+    """Return the model of a flock of linear members; refuse others."""
+    model = flock.model_
+    linear = isinstance(model, GatedModel)
+    _check(linear, f"{method} takes linear members alone; this flock has other kinds, too.")
+    enough = model.basis.seen is not None and model.table.seen is not None
+    _check(enough, "The model is of a file that knows too little of the columns; fit it again.")
+    return model
+
+
+def _pair(held_out: Any) -> Any:
+    proper = isinstance(held_out, tuple | list) and len(held_out) == 2
+    _check(proper, "held_out must be a pair (X, y) of rows and their true values.")
+    return held_out
+
+
+def remembered(table: Any, *, typical: bool = False) -> Any:
+    """Return the training rows that a model remembers, or the typical row."""
+    seen = replace(table.seen, kept=()) if typical else table.seen
+    rows = seen.rows_like(None)
+    return rows.to_numpy() if table.feature_names_in_ is None else rows
+
+
+def _own_columns(flock: Any, X: Any, left_out: int = -1) -> Any:
+    """Return rows with the columns of a flock, except for one that is left out."""
+    X, kept = as_table(X), np.arange(flock.n_features_in_) != left_out
+    if not hasattr(X, "columns") or not hasattr(flock, "feature_names_in_"):
+        return take_columns(X, np.flatnonzero(kept))
+    names = flock.feature_names_in_[kept].tolist()
+    check_has(X, names)
+    return X[names]
+
+
+def _has_places(value: Any) -> bool:
+    """Return whether a parameter that names columns has places of them."""
+    parts = [*value, *value.values()] if isinstance(value, Mapping) else value
+    if np.iterable(parts) and not isinstance(parts, str):
+        return any(map(_has_places, parts))
+    return isinstance(value, Integral)
+
+
+def _unnamed(value: Any, name: str) -> Any:
+    """Return a parameter that names columns, without one of them."""
+    if isinstance(value, Mapping):
+        return {key: _unnamed(one, name) for key, one in value.items() if key != name}
+    if isinstance(value, list | tuple):
+        return [_unnamed(one, name) for one in value if one not in (name, [name], (name,))]
+    return None if isinstance(value, str) and value == name else value
+
+
+def _points(
+    model: Any, place: int, name: str, known: Sequence[str], points: Any
+) -> dict[Any, float]:
+    """Return the points by value, numbers in order; refuse what is no curve."""
+    wrong = f"points must map values of {name} to their effects."
+    fewest, most = (1, _MOST_LABELS) if known else (2, _MOST_POINTS)
+    _check(np.iterable(points), wrong)
+    pairs = list(points.items() if isinstance(points, Mapping) else points)
+    enough = fewest <= len(pairs) <= most
+    _check(enough, f"points must be {fewest} to {most} values of {name}, got {len(pairs):,}.")
+    try:
+        pairs = [(str(at) if known else float(at), float(by)) for at, by in pairs]
+    except (TypeError, ValueError):
+        raise ValueError(wrong) from None
+    found: dict[Any, float] = dict(pairs if known else sorted(pairs))
+    finite = np.isfinite([by if known else (at, by) for at, by in pairs]).all()
+    _check(finite, "points must be finite numbers.")
+    _check(len(found) == len(pairs), f"points gives two effects for one value of {name}.")
+    chances = model.target.is_numeric or np.ptp(list(found.values())) < 1
+    _check(chances, "points are parts of a probability, and differ by less than 1.")
+    if not known:
+        low, high = model.basis.seen[:, np.flatnonzero(model.table.column_of == place)[0]]
+        within = low <= min(found) and max(found) <= high
+        _check(within, f"points must be values of {name} from {low:g} to {high:g}.")
+        return found
+    codes = _codes(model, place)[2]
+    for word, by in list(found.items()):
+        _check(word in known, f"{name} has no category {word!r} that the model knows.")
+        for one in (one for one, code in codes.items() if code == codes[word]):
+            told = found.setdefault(one, by) == by
+            _check(told, f"The model does not tell {one!r} and {word!r} of {name} apart.")
+    return found
+
+
+# -- what is changed ------------------------------------------------------------------------------
+
+
+def _without(model: Any, place: int) -> GatedModel:
+    """Return a model of a table without a column, which always has its typical value."""
+    table, scaling = model.table, model.scaling
+    kept = table.column_of != place
+    typical = table.rows(remembered(table, typical=True))[0]
+    basis, to, factor, constant = model.basis.without(~kept, typical)
+    moved = []
+    for coef in (model.coef, model.gate_coef):
+        moved.append(np.zeros((*coef.shape[:-1], basis.n_columns)))
+        np.add.at(moved[-1].T, to[to >= 0], (coef * factor).T[to >= 0])
+    return replace(
+        model,
+        table=table.without(place),
+        scaling=ColumnScale(scaling.mean[kept], scaling.scale[kept], scaling.usable[kept]),
+        basis=basis,
+        coef=moved[0],
+        gate_coef=moved[1],
+        intercept=model.intercept + model.coef @ constant,
+        gate_intercept=model.gate_intercept + model.gate_coef @ constant,
+        support=np.delete(model.support, place, axis=1),
+        gate_support=np.delete(model.gate_support, place, axis=1),
+        column_mean=model.column_mean[: len(kept)][kept],
+        column_scale=model.column_scale[: len(kept)][kept],
+    )
+
+
+def _added(
+    model: Any, place: int, output: int, at: int, knots: Any, heights: Any, more: Any
+) -> GatedModel:
+    """Add a function of a column to an output of each member.
+
+    It rises from one of the heights (m,) to the next between the knots (m,) of a column of
+    numbers, ``at``. The coefficients of columns of numbers get some ``more``.
+    """
+    rises, n_columns = np.diff(heights), model.basis.n_columns
+    kept = np.flatnonzero(rises)
+    none, (columns, by) = np.full(len(kept), -1), more
+    basis = model.basis._with(none * 0 + at, none, knots[kept], knots[kept + 1])
+    coef, gate = (
+        np.concatenate([one, np.zeros((*one.shape[:-1], len(kept)))], axis=-1)
+        for one in (model.coef, model.gate_coef)
+    )
+    coef[:, output, columns] += by
+    coef[:, output, n_columns:] = rises[kept]
+    intercept, support = model.intercept.copy(), model.support.copy()
+    intercept[:, output] += heights[0]
+    support[:, place] = True
+    parts = {"coef": coef, "gate_coef": gate, "intercept": intercept, "support": support}
+    return replace(model, basis=basis, **parts)
+
+
+def _codes(model: Any, place: int) -> tuple[np.ndarray, Any, dict[str, int]]:
+    """Return the numbers (n_known + 2, width) of the categories of a column, and their levels.
+
+    The categories have codes; those that the model does not tell apart have the same.
+    """
+    made = model.table.preparation
+    of = int(np.flatnonzero(made.feature_of == place)[0])
+    table, words = made.tables[of], made.words[of]
+    code = np.unique(table[: len(words)], axis=0, return_inverse=True)[1].ravel()
+    return table, made.levels.get(of), dict(zip(words, code.tolist(), strict=True))
+
+
+def _with_labels(model: Any, place: int, output: int, shift: dict[Any, float]) -> GatedModel:
+    """Add a number for each category of a column to an output of each member."""
+    table, levels, codes = _codes(model, place)
+    own, n_known = np.flatnonzero(model.table.column_of == place), len(codes)
+    by = {codes[word]: one for word, one in shift.items() if word in codes}
+    # The last rows are a gap, and a category that was never seen: both keep what they had.
+    values = np.array([by.get(code, 0.0) for code in (*codes.values(), -1, -1)])
+    if levels is None:
+        # Means of the target are one number, of which the shift is a function.
+        at = output if len(own) > 1 else 0
+        knots, first = np.unique(table[:, at], return_index=True)
+        return _added(model, place, output, own[at], knots, values[first], ([], 0.0))
+    rows = np.arange(n_known + (n_known in levels))
+    columns = np.column_stack([table, np.ones(len(table))])
+    found = np.linalg.lstsq(columns[rows], values[rows])[0]
+    return _added(model, place, output, 0, np.zeros(1), found[-1:], (own, found[:-1]))
+
+
+def _merged(model: Any, place: int, words: Sequence[str], into: str) -> Any:
+    """Return a model whose table reads some categories as another."""
+    made = model.table.preparation.merged(place, words, into)
+    return replace(model, table=replace(model.table, preparation=made))
+
+
+def _through(
+    flock: Any, place: int, known: Sequence[str], points: dict[Any, float], rows: Any, output: int
+) -> tuple[GatedModel, float, float]:
+    """Return a model in which the effect of a column goes through some points.
+
+    How far off it is at most, and the length of the curve, are returned, too.
+    """
+    model, numeric, name = flock.model_, not flock._classifies, feature_names(flock)[place]
+    how: dict[str, Any] = {"kind": "category", "categories": _MOST_LABELS}
+    how = how if known else {"kind": "number", "bins": _BINS}
+
+    def effect(model: GatedModel) -> tuple[Any, np.ndarray]:
+        found = column_effect(_copy(flock, model), rows, place, **how)
+        if found is None:
+            raise ValueError(
+                f"The rows are too few, or sparse, to show the effect of {name}; give X."
+            )
+        return found, found.curve[:, output]
+
+    now, curve = effect(model)
+    values, weight = np.array([point.value for point in now.points]), now.rows / now.rows.sum()
+    if known:
+        codes = _codes(model, place)[2]
+        shown = {codes.get(value) for value in values}
+        absent = [word for word in points if codes[word] not in shown]
+        _check(not absent, f"No row has {absent[:1]} as {name}; give other rows as X.")
+        level = float(weight @ curve)
+        now_of = zip(values, curve - level, strict=True)
+        wanted = np.array([level + points.get(*one) for one in now_of])
+    else:
+        at, by = np.array(list(points)), np.array(list(points.values()))
+        knots, ends = np.unique(np.append(values, at)), (at[0], at[-1])
+        # Beyond the first point and the last one the curve keeps its shape.
+        beyond = np.interp(np.clip(knots, *ends), values, curve)
+        new = np.interp(knots, at, by) + np.interp(knots, values, curve) - beyond
+        wanted = np.interp(values, knots, new)
+        bent = new - np.interp(knots, values, wanted)
+        own = np.flatnonzero(model.table.column_of == place)
+
+    def shifted(delta: np.ndarray, slope: np.ndarray) -> GatedModel:
+        if known:
+            return _with_labels(model, place, output, dict(zip(values, delta, strict=True)))
+        heights = np.interp(knots, values, delta) + bent / np.interp(knots, values, slope)
+        # A gap is filled with a number, whose shift the mark of the gap takes back.
+        fill = model.table.preparation.fill[own[0]] if len(own) > 1 else 0.0
+        more = own[1:], -np.interp(fill, knots, heights)
+        return _added(model, place, output, own[0], knots, heights, more)
+
+    # The mean prediction stays.
+    wanted += weight @ (curve - wanted)
+    length, delta = float(max(np.ptp(wanted), np.ptp(curve))), np.zeros(len(values))
+    close = _CLOSE_NUMBERS * model.target.scale if numeric else _CLOSE
+    found, least, last = model, np.inf, model
+    for _ in range(_ROUNDS):
+        miss, slope = wanted - curve, np.ones(len(values))
+        if (off := float(np.abs(miss).max())) < least:
+            found, least = last, off
+        if off <= close:
+            break
+        if not numeric:
+            chance = np.array([point.prediction[output] for point in now.points])
+            slope = np.maximum(chance * (1 - chance), _LEAST_SLOPE)
+        delta = delta + (miss if numeric else np.clip(miss / slope, -_STEP, _STEP))
+        last = shifted(delta, slope)
+        now, curve = effect(last)
+    return found, least, length
+
+
+# -- the copy and its record ----------------------------------------------------------------------
+
+
+def _copy(flock: Any, model: Any) -> Any:
+    """Return a flock that predicts by another model, without what was measured of its own."""
+    made = type(flock)(**flock.get_params(deep=False))
+    vars(made).update({name: one for name, one in vars(flock).items() if name not in _MEASURED})
+    made.model_ = model
+    return made
+
+
+def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int = -1) -> Any:
+    """Return the corrected copy with its record, measured anew where there are rows to do so."""
+    X: Any = None
+    y: Any = None
+    cost = "The cost of that is not known"
+    if held_out is not None:
+        given = check_inputs(old, *_pair(held_out))
+        X, y = _own_columns(old, given.X, left_out), given.y
+        ask = "predict" if given.classes is None else "predict_proba"
+        now, before = getattr(made, ask)(X), getattr(old, ask)(given.X)
+        models = [Predicted("corrected", now, "own"), Predicted("before", before)]
+        judged = HeldOut(y, models, given.classes)
+        after, was = (judged.score(each).measures for each in models)
+        gap = judged.difference(*models).measures
+        names = [name for name in _PRICES if name in gap]
+        price = {name: (was[name].value, after[name].value, *gap[name]) for name in names}
+        words = [
+            f"{_PRICES[name]} {number(new)} instead of {number(then)} "
+            f"({signed(by)}; 95 %: {signed(low)} to {signed(high)})"
+            for name, (then, new, by, low, high) in price.items()
+        ]
+        cost = f"On {len(y):,} rows held out: {', '.join(words)}"
+        one = replace(one, n_rows=len(y), price=price)
+        if not one.refitted:
+            made.calibrate(X, y)
+            sample = TrainingSample.of(X, y, None)
+            made._importance_of_columns = replace(sample, source="rows held out")
+    # A refit forgets what was done to members before, but not the columns that were left out.
+    known = [each for each in old.corrections_ if not one.refitted or each.what == "without"]
+    corrections = (*known, replace(one, said=f"{one.said}. {cost}."))
+    model = made.model_ = replace(made.model_, corrections=corrections)
+    rows = X if X is not None or model.table.seen is None else remembered(model.table)
+    if isinstance(model, GatedModel) and not one.refitted and rows is not None:
+        made.model_ = _described(model, old.model_, model.rows(rows))
+    if (decision := getattr(old, "decision_", None)) is not None:
+        counts = dict.fromkeys(("alarms", "cost", "cost_without", "source"))
+        made.decision_ = replace(decision, **counts)
+    if left_out >= 0:
+        vars(made).pop("seen_", None)  # hashes of rows that had the column, too
+    told = getattr(old, "evaluation_", None)
+    if told is not None and rows is not None:
+        about = {"target": told.target, "n_rows": told.n_rows}
+        about["caution"] = _CAUTION if y is None else None
+        made.evaluation_ = evaluate(made, rows, y, **about).without_rows()
+    return made
+
+
+def _described(model: GatedModel, before: GatedModel, rows: np.ndarray) -> GatedModel:
+    """Return a model with the moments of its columns, its terms, and its members' means."""
+    n = model.basis.n_features
+    mean, scale = model.column_mean[:n], model.column_scale[:n]
+    if not model.basis.is_plain:
+        columns = model.basis.rows(rows)[:, n:]
+        mean, scale = np.append(mean, columns.mean(axis=0)), np.append(scale, columns.std(axis=0))
+
+    def terms(one: GatedModel) -> int:
+        gated = [one.gate_coef[one.group_of == k].any(axis=0) for k in range(len(one.sizes))]
+        return int(one.coef.any(axis=1).sum() + np.sum(gated))
+
+    return replace(
+        model,
+        n_terms=before.n_terms + terms(model) - terms(before),
+        column_mean=mean,
+        column_scale=scale,
+        shares=model.weights_of_rows(rows).mean(axis=0),
+        means=model.outputs(rows).mean(axis=0),
+    )
