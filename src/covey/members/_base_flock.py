@@ -240,7 +240,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         X, y, weight = rows.some_rows(MOST_KEPT, self._seed)
         if isinstance(model.target, Numbers) and not rows.keeps_folds:
             # Blocks have the standardized target.
-            y = model.target.center + y * model.target.scale
+            y = model.target.in_units_of_y(y)
         found = TrainingSample.of(X, y, weight, self._table.column_of)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 

@@ -240,7 +240,8 @@ class GatedModel(LinearModel):
         """Return the fuser of the groups."""
         gates = self.basis, self.gate_coef, self.gate_intercept
         groups = self.sizes.tolist(), self.pools, self.group_weights
-        return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))
+        classes = getattr(self.target, "classes", None)
+        return GatedGroups(*gates, *groups, classes, classes is None and self.target.loss.is_log)
 
     def fused(self, rows: Any) -> np.ndarray:
         """Return the fused predictions; the columns of members and gates are computed once."""
