@@ -58,7 +58,7 @@ def models():
         return FlockRegressor(random_state=0, **how).fit(X, y, sample_weight=weight).predict(new)
 
     def boosted(X, y, weight, new):
-        how = dict(n_estimators=200, learning_rate=0.05, num_leaves=15, min_child_samples=20)
+        how = {"n_estimators": 200, "learning_rate": 0.05, "num_leaves": 15}
         model = LGBMRegressor(objective="poisson", random_state=0, n_jobs=1, verbose=-1, **how)
         return model.fit(X, y, sample_weight=weight).predict(new)
 

@@ -581,6 +581,7 @@ _MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "average_precision": ("average precision", lambda value: f"{value:.3f}"),
     "log_loss": ("log-loss", lambda value: f"{value:.4f}"),
     "r2": ("explained", percent),
+    "deviance": ("deviance", lambda value: f"{value:.4f}"),
     "mae": ("off by", number),
     "rmse": ("RMSE", number),
 }

@@ -223,9 +223,9 @@ class Classes:
 class Numbers:
     """The numbers that a model predicts, as `Classes` are those of a classifier.
 
-    They are standardized by ``center`` and ``scale`` for the loss, and kept within ``range``. Where
-    the loss predicts logarithms of means, these are what ``center`` and ``scale`` are of: ``exp``
-    of what members and gates compute is predicted.
+    They are standardized by ``center`` and ``scale`` for the loss, and kept within ``range``.
+    Where the loss is of logarithms of means, these have the center and the scale, and the
+    exponential of what members and gates compute is predicted.
     """
 
     center: Annotated[float, Number()]
@@ -431,23 +431,25 @@ class Numbers:
         return float(1.0 - weight @ np.square(y - predicted) / spread)
 
 
+def unsuited(loss: str, least: float, most: float, y: str = "y") -> str | None:
+    """Return for which numbers a loss is, if these are others; None if it takes them."""
+    if most == 0 == least:
+        return f"numbers of which some are above 0, but {y} holds zeros only."
+    if least > 0 or (least == 0 and loss != "gamma"):
+        return None
+    wanted, other = ("from 0 on", "squared") if least < 0 else ("above 0", "tweedie")
+    return f"numbers {wanted}, but {y} holds {least:g}; leave such rows out, or take {other!r}."
+
+
 def _log_of_mean(loss: str, rows: InMemoryRows) -> float:
     """Return the logarithm of the mean of y, by which the rows then divide it."""
-    least, _ = rows.target_range()
-    if least < 0 or (loss == "gamma" and least == 0):
-        from_where = "numbers above 0" if loss == "gamma" else "numbers from 0 on"
-        raise ValueError(
-            f"loss={loss!r} is for {from_where}, but y holds {least:g}; leave such rows out, or "
-            f"use loss={'squared' if least < 0 else 'tweedie'!r}."
-        )
+    if why := unsuited(loss, *rows.target_range()):
+        raise ValueError(f"loss={loss!r} is for {why}")
     mean, _ = rows.target_moments()
-    if not mean > 0:
-        raise ValueError(
-            f"loss={loss!r} needs some y above 0, but y holds zeros only; there is nothing to "
-            "learn."
-        )
     if not rows.standardize_target(0.0, mean, None) < 1e100:
-        raise ValueError("y holds numbers too far apart for floating point; rescale sample_weight.")
+        raise ValueError(
+            "y holds numbers too far apart for floating point; rescale sample_weight."
+        )
     return float(np.log(mean))
 
 
