@@ -198,10 +198,11 @@ CLASSIFIERS = {
     ),
 }
 LOSSES = {"loss": ["squared", "huber", "quantile"], "quantile": [0.1, 0.9], "epsilon": [1.0, 9.0]}
+LOGS = {"loss": [*LOSSES["loss"], "poisson", "gamma", "tweedie"], "power": [1.1, 1.9]}
 REGRESSORS = {
     "FlockRegressor": _of(
         covey.FlockRegressor,
-        {k: v for k, v in FLOCK.items() if k != "members"} | LOSSES,
+        {k: v for k, v in FLOCK.items() if k != "members"} | LOSSES | LOGS,
         effort="fast",
         n_estimators=2,
         cv=2,
@@ -231,6 +232,11 @@ REGRESSORS = {
     ),
 }
 OTHERS = {
+    "FlockQuantiles": _of(
+        covey.FlockQuantiles,
+        {"quantiles": [[0.5], (0.1, 0.9)]},
+        estimator=covey.FlockRegressor(effort="fast", n_estimators=2, random_state=0),
+    ),
     "SubsetSelector": _of(
         covey.SubsetSelector,
         {
