@@ -70,8 +70,9 @@ def check_target(problem: Problem, loss: str | None) -> None:
     from covey._core.losses import POWERS
     from covey.members._targets import unsuited
 
-    ends = problem.y.min(), problem.y.max()
-    if loss in POWERS and (why := unsuited(loss, *ends, repr(problem.target))):
+    if loss not in POWERS:
+        return
+    if why := unsuited(loss, problem.y.min(), problem.y.max(), repr(problem.target)):
         raise CommandError(f"--loss: {loss} is for {why}")
 
 
