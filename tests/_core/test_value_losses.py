@@ -47,9 +47,9 @@ def test_a_weight_of_two_is_a_value_given_twice(share):
 
 POWERED = [
     ValueLoss("poisson"),
-    ValueLoss("gamma", power=2.0),
-    ValueLoss("tweedie", power=1.5),
-    ValueLoss("tweedie", power=1.01),
+    ValueLoss("gamma"),
+    ValueLoss("tweedie", 1.5),
+    ValueLoss("tweedie", 1.01),
 ]
 
 

@@ -138,7 +138,7 @@ _STEP_BAND = 0.05
 ValueLossName = Literal["squared", "huber", "quantile", "poisson", "gamma", "tweedie"]
 VALUE_LOSSES: tuple[str, ...] = get_args(ValueLossName)
 # The losses of a prediction on a logarithmic scale, and their powers; that of "tweedie" is given.
-POWERS = {"poisson": 1.0, "gamma": 2.0, "tweedie": None}
+POWERS: dict[str, float | None] = {"poisson": 1.0, "gamma": 2.0, "tweedie": None}
 # Beyond this, an exponential goes on evenly: no mean of rows is that far from all others.
 _HIGHEST_LOG = 30.0
 
@@ -158,7 +158,7 @@ class ValueLoss:
     """
 
     name: Annotated[ValueLossName, OneOf(*VALUE_LOSSES)]
-    threshold: Annotated[float, Number(0)] = 1.0  # of "huber"
+    threshold: Annotated[float, Number(0)] = 1.0  # of "huber"; of "tweedie" the power
     quantile: Annotated[float, Number(0, 1)] = (
         0.5  # the share of rows that shall lie below the prediction
     )
@@ -166,7 +166,6 @@ class ValueLoss:
     # distance on either side of it the slope rises evenly instead. The share of rows below hardly
     # changes if few errors are that small.
     band: Annotated[float, Number(0)] = 0.05
-    power: Annotated[float, Number(1, 2)] = 1.0  # of "poisson", "gamma" and "tweedie"
 
     is_criterion: ClassVar[bool] = True  # subsets are compared by the loss itself
     has_steepest: ClassVar[bool] = False  # steps do not depend on the steepest loss of any row
@@ -185,6 +184,11 @@ class ValueLoss:
     def is_log(self) -> bool:
         """Return whether a prediction is the logarithm of a mean."""
         return self.name in POWERS
+
+    @property
+    def power(self) -> float:
+        """Return the power of the mean that the variance is."""
+        return POWERS.get(self.name) or self.threshold
 
     @property
     def curvature(self) -> float:

@@ -220,7 +220,7 @@ class HeldOut:
             found = {"mae": np.abs(errors), "squared": errors**2}
             if self.power is not None and (predictions > 0).all():
                 unit = float(self.y.mean()) or 1.0
-                half = ValueLoss("tweedie", power=self.power)
+                half = ValueLoss("tweedie", self.power)
                 losses = half.value(self.y / unit, np.log(predictions / unit))
                 found["deviance"] = 2.0 * unit ** (2.0 - self.power) * losses
             if self.weight is not None:

@@ -457,7 +457,7 @@ class InMemoryRows:
 
 @dataclass
 class LinearErrors:
-    """What a linear model predicts of a target, and the weights of the rows."""
+    """A target, the predictions of it by a linear model, and the weights of the rows."""
 
     target: np.ndarray
     predicted: np.ndarray

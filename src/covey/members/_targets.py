@@ -248,6 +248,11 @@ class Numbers:
                 "'squared', 'huber' or 'quantile'."
             )
         check_number(flock.epsilon, "epsilon", low=1.0)
+        if np.ndim(flock.quantile):
+            raise ValueError(
+                f"quantile is one share of the rows, got {flock.quantile!r}; for several take "
+                "FlockQuantiles."
+            )
         check_number(flock.quantile, "quantile", low=0, high=1, closed="neither")
         if flock.loss == "tweedie":
             check_number(flock.power, "power", low=1, high=2, closed="neither")
@@ -316,7 +321,7 @@ class Numbers:
         if flock.loss == "squared":
             return ValueLoss("squared")
         if flock.loss in POWERS:
-            return ValueLoss(flock.loss, power=float(POWERS[flock.loss] or flock.power))
+            return ValueLoss(flock.loss, float(POWERS[flock.loss] or flock.power))
         rows, mean, scale = _narrowed(fit)
         noise = 1.0
         turn = flock.epsilon if flock.loss == "huber" else _SCALE_EPSILON
