@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import d2_tweedie_score
 
 from covey import FlockRegressor, SubsetEnsembleRegressor
+from covey.inspection import ambiguity, gate_share
 from tests._core import literal_regression as literal
 from tests.onnx.test_regressors import assert_equal_values
 from tests.persistence._helpers import round_trip
@@ -128,3 +129,9 @@ def test_impossible_targets_are_refused_in_one_sentence(parameters, y, match):
 def test_algorithm_1_has_no_such_loss():
     with pytest.raises(ValueError, match="is for the search of a FlockRegressor"):
         SubsetEnsembleRegressor(loss="poisson").fit(X, COUNT)
+
+
+def test_a_mean_of_logarithms_has_no_ambiguity_of_squared_errors(fitted):
+    with pytest.raises(ValueError, match="averages the logarithms"):
+        ambiguity(fitted, X, COUNT / EXPOSURE)
+    assert gate_share(fitted, X, COUNT / EXPOSURE).loss > 0
