@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.metrics import d2_tweedie_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import FlockRegressor, SubsetEnsembleRegressor
 from covey.inspection import ambiguity, gate_share
@@ -135,3 +136,10 @@ def test_a_mean_of_logarithms_has_no_ambiguity_of_squared_errors(fitted):
     with pytest.raises(ValueError, match="averages the logarithms"):
         ambiguity(fitted, X, COUNT / EXPOSURE)
     assert gate_share(fitted, X, COUNT / EXPOSURE).loss > 0
+
+
+@parametrize_with_checks(
+    [FlockRegressor(loss="gamma", effort="fast", alpha=0.1, random_state=0)],
+)
+def test_scikit_learn_check_passes(estimator, check):
+    check(estimator)

@@ -23,6 +23,7 @@ from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.rows import DivergedError
 from covey._core.blocks import own_threads
+from covey._core.losses import POWERS
 from covey._core.quantiles import effective_weights
 from covey._decisions import decided
 from covey._devices import returned, to_numpy
@@ -774,4 +775,5 @@ class Flock(CallbackSupportMixin, Ensemble):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.target_tags.positive_only = getattr(self, "loss", None) in POWERS
         return tags
