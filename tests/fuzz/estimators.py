@@ -280,7 +280,7 @@ def run(rng):
         # One model for every two classes, of which there may be as many as rows.
         X = take_rows(X, slice(60))
     n_rows = n_rows_of(X)
-    target = numbers if name in REGRESSORS else classes
+    target = numbers if name in (*REGRESSORS, "FlockQuantiles") else classes
     y, weight = target(rng, n_rows, odd == "y"), weights(rng, n_rows, odd == "weight")
     weighted = weight is not None and name not in UNWEIGHTED
     how = {"sample_weight": weight} if weighted else {}
