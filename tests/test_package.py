@@ -14,7 +14,8 @@ ROOT = Path(__file__).parent.parent
 
 # What most users need. Whatever else is public is imported from the module that it lives in.
 NAMES = """
-    FlockClassifier FlockRegressor FusionClassifier FusionRegressor MultiviewClassifier
+    FlockClassifier FlockQuantiles FlockRegressor FusionClassifier FusionRegressor
+    MultiviewClassifier
     SubsetEnsembleClassifier SubsetEnsembleRegressor members_of out_of_bag
     Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor

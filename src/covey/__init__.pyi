@@ -30,6 +30,7 @@ from covey.fusers import Predictions as Predictions
 from covey.fusers import Stacking as Stacking
 from covey.fusers import fuse as fuse
 from covey.members import FlockClassifier as FlockClassifier
+from covey.members import FlockQuantiles as FlockQuantiles
 from covey.members import FlockRegressor as FlockRegressor
 from covey.members import FusionClassifier as FusionClassifier
 from covey.members import FusionRegressor as FusionRegressor

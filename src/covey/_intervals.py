@@ -162,17 +162,24 @@ def mean_interval_from_sums(
 
 
 def r2_interval(
-    y: np.ndarray, squared_errors: np.ndarray, groups: np.ndarray | None = None
+    y: np.ndarray,
+    squared_errors: np.ndarray,
+    groups: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> Interval:
-    """Return R2 with a 95 % interval by a bootstrap over rows, or over groups of rows."""
+    """Return R2 with a 95 % interval by a bootstrap over rows, or over groups of rows.
+
+    Rows count by ``weight``, with which the squared errors are multiplied already.
+    """
     y, squared_errors = np.asarray(y, dtype=np.float64), np.asarray(squared_errors)
     units = np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=True)[1]
     # A bootstrap over blocks of any units takes less time, with the same result.
     units = units % _MOST_DRAWN
     n_units = units.max() + 1
     # R2 needs the size and three sums of a unit, so that a draw is one product of matrices.
-    centered = y - y.mean()
-    parts = (np.ones(len(y)), centered, centered**2, squared_errors)
+    weight = np.ones(len(y)) if weight is None else weight
+    centered = y - np.average(y, weights=weight)
+    parts = (weight, weight * centered, weight * centered**2, squared_errors)
     sums = np.stack([np.bincount(units, part) for part in parts])
 
     def r2(count: Any, first: Any, second: Any, errors: Any) -> Any:

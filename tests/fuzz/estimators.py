@@ -204,10 +204,11 @@ CLASSIFIERS = {
     ),
 }
 LOSSES = {"loss": ["squared", "huber", "quantile"], "quantile": [0.1, 0.9], "epsilon": [1.0, 9.0]}
+LOGS = {"loss": [*LOSSES["loss"], "poisson", "gamma", "tweedie"], "power": [1.1, 1.9]}
 REGRESSORS = {
     "FlockRegressor": _of(
         covey.FlockRegressor,
-        {k: v for k, v in FLOCK.items() if k != "members"} | LOSSES,
+        {k: v for k, v in FLOCK.items() if k != "members"} | LOSSES | LOGS,
         effort="fast",
         n_estimators=2,
         cv=2,
@@ -237,6 +238,11 @@ REGRESSORS = {
     ),
 }
 OTHERS = {
+    "FlockQuantiles": _of(
+        covey.FlockQuantiles,
+        {"quantiles": [[0.5], (0.1, 0.9)]},
+        estimator=covey.FlockRegressor(effort="fast", n_estimators=2, random_state=0),
+    ),
     "SubsetSelector": _of(
         covey.SubsetSelector,
         {
@@ -280,7 +286,7 @@ def run(rng):
         # One model for every two classes, of which there may be as many as rows.
         X = take_rows(X, slice(60))
     n_rows = n_rows_of(X)
-    target = numbers if name in REGRESSORS else classes
+    target = numbers if name in (*REGRESSORS, "FlockQuantiles") else classes
     y, weight = target(rng, n_rows, odd == "y"), weights(rng, n_rows, odd == "weight")
     weighted = weight is not None and name not in UNWEIGHTED
     how = {"sample_weight": weight} if weighted else {}

@@ -135,20 +135,30 @@ def focal(
 # this, convergence would take far too long.
 _STEP_BAND = 0.05
 
+ValueLossName = Literal["squared", "huber", "quantile", "poisson", "gamma", "tweedie"]
+VALUE_LOSSES: tuple[str, ...] = get_args(ValueLossName)
+# The losses of a prediction on a logarithmic scale, and their powers; that of "tweedie" is given.
+POWERS: dict[str, float | None] = {"poisson": 1.0, "gamma": 2.0, "tweedie": None}
+# Beyond this, an exponential goes on evenly: no mean of rows is that far from all others.
+_HIGHEST_LOG = 30.0
+
 
 @dataclass(frozen=True)
 class ValueLoss:
-    r"""The loss of an error ``e``.
+    r"""The loss of a prediction f of a number y, by the error ``e = y - f`` or by ``mu = exp(f)``.
 
     ========  =====================================================================
     squared   ``e**2 / 2``
     huber     ``e**2 / 2`` up to ``threshold``, beyond it ``threshold (|e| - threshold / 2)``
     quantile  ``quantile e`` above zero, ``(quantile - 1) e`` below, its corner rounded
+    poisson   ``y log(y / mu) - y + mu``, half the deviance of a count
+    gamma     ``y / mu - log(y / mu) - 1``, half that of a gamma distribution
+    tweedie   half that of a variance ``mu**power``; the two above have the powers 1 and 2
     ========  =====================================================================
     """
 
-    name: Annotated[Literal["squared", "huber", "quantile"], OneOf("squared", "huber", "quantile")]
-    threshold: Annotated[float, Number(0)] = 1.0  # of "huber"
+    name: Annotated[ValueLossName, OneOf(*VALUE_LOSSES)]
+    threshold: Annotated[float, Number(0)] = 1.0  # of "huber"; of "tweedie" the power
     quantile: Annotated[float, Number(0, 1)] = (
         0.5  # the share of rows that shall lie below the prediction
     )
@@ -168,7 +178,17 @@ class ValueLoss:
     @property
     def robust(self) -> bool:
         """Return whether an outlier pulls no more than other rows do."""
-        return self.name != "squared"
+        return self.name in ("huber", "quantile")
+
+    @property
+    def is_log(self) -> bool:
+        """Return whether a prediction is the logarithm of a mean."""
+        return self.name in POWERS
+
+    @property
+    def power(self) -> float:
+        """Return the power of the mean that the variance is."""
+        return POWERS.get(self.name) or self.threshold
 
     @property
     def curvature(self) -> float:
@@ -179,8 +199,18 @@ class ValueLoss:
         """Return the share of the step that the curvature allows: all of it."""
         return 1.0
 
-    def value(self, error: Array) -> Array:
-        """Return the loss of each error."""
+    def value(self, target: Array, prediction: Array | float = 0.0) -> Array:
+        """Return the loss of each prediction."""
+        if self.is_log:
+            xp = namespace_of(target)
+            above = target > 0
+            # A loss of 0 is that of mu = y, which for y = 0 is a limit.
+            at_best = xp.log(xp.where(above, target, xp.ones_like(target)))
+            least = self._relative(target, at_best)
+            if self.power < 2:
+                least = xp.where(above, least, xp.full_like(target, -1.0 / (2.0 - self.power)))
+            return self._relative(target, target * 0.0 + prediction) - least
+        error = target - prediction
         if self.name == "squared":
             return 0.5 * error * error
         xp = namespace_of(error)
@@ -192,14 +222,32 @@ class ValueLoss:
         rounded = xp.where(size < band, error * error / (4.0 * band) + band / 4.0, 0.5 * size)
         return (self.quantile - 0.5) * error + rounded
 
-    def slope(self, error: Array) -> Array:
-        """Return the derivative of each loss by the prediction (not by the error)."""
+    def slope(self, target: Array, prediction: Array | float = 0.0) -> Array:
+        """Return the derivative of each loss by the prediction."""
+        if self.is_log:
+            xp, logs = namespace_of(target), target * 0.0 + prediction
+            powers = 2.0 - self.power, 1.0 - self.power
+            one, other = (xp.exp(xp.clip(a * logs, None, _HIGHEST_LOG)) for a in powers)
+            return one - target * other
+        error = target - prediction
         if self.name == "squared":
             return -error
         xp = namespace_of(error)
         if self.name == "huber":
             return -xp.clip(error, -self.threshold, self.threshold)
         return (0.5 - self.quantile) - xp.clip(error / (2.0 * self.band), -0.5, 0.5)
+
+    def _relative(self, target: Array, prediction: Array) -> Array:
+        """Return what the loss is above that of ``mu = 1``: the integral of its slope."""
+        xp = namespace_of(prediction)
+
+        def integral(a: float) -> Array:
+            if a == 0:
+                return prediction
+            near = xp.clip(a * prediction, None, _HIGHEST_LOG)
+            return (xp.expm1(near) + xp.exp(near) * (a * prediction - near)) / a
+
+        return integral(2.0 - self.power) - target * integral(1.0 - self.power)
 
 
 def weighted_quantile(values: FloatArray, weight: FloatArray, share: float) -> float:

@@ -38,6 +38,14 @@ def log_softmax(logits: Array) -> Array:
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=0))
 
 
+def finite_exp(logits: Array) -> Array:
+    """Return exp(logits), kept finite: beyond the bound a probability is 0 or 1."""
+    xp = namespace_of(logits)
+    # The inverse of the bound, multiplied by a gate, is still a normal number.
+    most = 0.9 * float(np.log(float(xp.finfo(logits.dtype).max)))
+    return xp.exp(xp.clip(logits, None, most))
+
+
 def true_class(values: Array, blocks: Blocks, out: Array) -> Array:
     """Return the entries of ``values`` (C, R, n) of each row's own class, as (R, n)."""
     for label, rows in enumerate(blocks):

@@ -211,6 +211,7 @@ def held_out_of(
         how,
         problem.split,
         None if problem.groups is None else problem.groups[rows],
+        weight=None if problem.exposure is None else problem.exposure[rows],
     )
 
 
@@ -237,6 +238,7 @@ def first_look(problem: Problem, estimators: Mapping[str, Any], seed: int) -> He
         y=problem.y[rows],
         groups=None if problem.groups is None else problem.groups[rows],
         times=None if problem.times is None else problem.times[rows],
+        exposure=None if problem.exposure is None else problem.exposure[rows],
         note=lambda sentence: None,
     )
     trial = Trial(some, make_splits(some, seed)[0][-1:], seed)

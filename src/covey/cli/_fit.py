@@ -12,6 +12,7 @@ from covey.cli import _decide as decide
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
+_Losses = Literal["squared", "huber", "poisson", "gamma", "tweedie"]
 # The limits of a flock that fits on a page.
 _SIMPLE = {"max_members": 3, "max_features": 5}
 
@@ -30,6 +31,20 @@ _MEMBERS = options.option(
     "linear: members that can be read. mixed: also boosting, extra trees, kernel machines and "
     "neighbors, if they help. By default linear, or mixed with --effort best.",
     show_default=False,
+)
+_LOSS = options.option(
+    "The loss of a quantity. huber: outliers pull less. poisson: counts, or rates with "
+    "--exposure. gamma: amounts above 0. tweedie: amounts that are often 0.",
+    show_default="squared",
+)
+_POWER = options.option(
+    "With --loss tweedie: the power of the mean that the variance is, between 1 and 2.",
+    show_default="1.5",
+)
+_EXPOSURE = options.option(
+    "How much a row was exposed, such as years insured: the target is divided by it, rows count "
+    "by it, and it is not learned from.",
+    metavar="COLUMN",
 )
 _NO_ROWS = options.option(
     "Keep no row of the table in the model's file, nor hashes of rows; explanations then "
@@ -84,6 +99,9 @@ def fit(
     report: Annotated[str | None, _REPORT] = None,
     effort: Annotated[Literal["fast", "balanced", "best"], _EFFORT] = "balanced",
     members: Annotated[Literal["linear", "mixed"] | None, _MEMBERS] = None,
+    loss: Annotated[_Losses | None, _LOSS] = None,
+    power: Annotated[float | None, _POWER] = None,
+    exposure: Annotated[str | None, _EXPOSURE] = None,
     no_rows: Annotated[bool, _NO_ROWS] = False,
     time_limit: Annotated[float | None, _TIME_LIMIT] = None,
     fuser: Annotated[str | None, _FUSER] = None,
@@ -125,7 +143,7 @@ def fit(
     from covey.cli import _evaluate as evaluating
     from covey.cli import _fitting as fitting
     from covey.cli._fit_summary import show_fit
-    from covey.cli._fitting import checked_limits, checked_search, flock
+    from covey.cli._fitting import flock
     from covey.cli._models import keep_evaluation, save_model
     from covey.cli._problem import read_problem
     from covey.cli._writing import check_writable
@@ -136,8 +154,9 @@ def fit(
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     limits = {
-        **checked_limits(max_features, max_members, max_terms),
-        **checked_search(members, time_limit),
+        **fitting.checked_limits(max_features, max_members, max_terms),
+        **fitting.checked_search(members, time_limit),
+        **fitting.checked_loss(loss, power, task),
     }
     if simple and fuser:
         raise CommandError(
@@ -179,9 +198,8 @@ def fit(
         from covey.cli._report import write_report
     started = clock.perf_counter()
     how_to_search = dict[str, Any](effort=effort, fuser=fuser, seed=seed)
-    reading = dict[str, Any](
-        group=group, time=time, by=by, drop=drop, keep=keep, gap=gap, task=task
-    )
+    reading = dict[str, Any](group=group, time=time, by=by, drop=drop, keep=keep, gap=gap)
+    reading.update(exposure=exposure, task="numbers" if loss or exposure else task)
     if engine == "dask":
         if linear or simple:
             raise CommandError(
@@ -191,7 +209,8 @@ def fit(
         import covey.dask  # noqa: F401 (names what to install)
         from covey.cli import _dask
 
-        _dask.refuse(fuser, **{name: reading.pop(name) for name in ("group", "time", "by")})
+        whole = ("group", "time", "by", "exposure")
+        _dask.refuse(fuser, **{option: reading.pop(option) for option in whole})
         files = [f"{checkpoint}.1", checkpoint] if checkpoint else []
         problem, found, rows, n_rows = _dask.fitted_on_blocks(
             *(console, table, target),
@@ -206,6 +225,7 @@ def fit(
     else:
         problem = read_problem(table, target, console, **reading)
         fitting.check_constraints(problem, constraints)
+        fitting.check_target(problem, loss)
         how_to_decide = decide.for_problem(decision, problem) if decision else None
         rivals, line = evaluating.simplest(problem), evaluating.linear(problem, seed)
         if linear:
@@ -243,7 +263,7 @@ def fit(
         table_for(found.model, rows),
         held_out=found.held_out,
         by=None if problem.by is None else problem.by.loc[rows.index],
-        target=target,
+        target=problem.target,
         n_rows=n_rows,
         remarks=problem.guards,
         health=problem.health,
@@ -256,14 +276,14 @@ def fit(
         Path(file).unlink(missing_ok=True)
     report = None if found.held_out is None else report
     if report:
-        write_report(evaluation, report, f"Predicting “{target}” from {Path(table).name}")
+        write_report(evaluation, report, f"Predicting “{problem.target}” from {Path(table).name}")
     show_fit(
         console,
         evaluation,
         model=model,
         report=report,
         seconds=clock.perf_counter() - started,
-        command=[] if engine == "dask" else _words(table, target, reading),
+        command=[] if engine == "dask" or exposure else _words(table, target, reading),
         verbose=verbose,
     )
     if not found.is_whole:

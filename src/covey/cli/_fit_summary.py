@@ -103,7 +103,7 @@ def _for_experts(console: Console, one: Evaluation) -> None:
             f"{sentences.head_of(name)} {signed(found.value)} "
             f"({signed(found.low)} to {signed(found.high)})"
             for name, found in gap.measures.items()
-            if name in ("accuracy", "auc", "log_loss", "r2", "mae")
+            if name in ("accuracy", "auc", "log_loss", "r2", "mae", "deviance")
         ]
         console.result(f"From {gap.name}: {', '.join(shown)}.")
     console.result("")

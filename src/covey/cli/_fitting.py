@@ -85,6 +85,32 @@ def check_constraints(problem: Problem, constraints: Mapping[str, Any]) -> None:
             raise CommandError(f"{option}: nothing rises or falls with {name!r}, since {why}.")
 
 
+def checked_loss(loss: str | None, power: float | None, task: str) -> dict[str, Any]:
+    """Return the loss of a quantity and its power as parameters of a flock."""
+    found = {
+        name: given for name, given in (("loss", loss), ("power", power)) if given is not None
+    }
+    if power is not None and (loss != "tweedie" or not 1 < power < 2):
+        raise CommandError(
+            f"--power: {power:g} is not of --loss tweedie, whose power is between 1 and 2; "
+            "0 is --loss squared, 1 is poisson and 2 is gamma."
+        )
+    if loss is not None and task == "classes":
+        raise CommandError("--loss: it is for quantities, and --task classes says otherwise.")
+    return found
+
+
+def check_target(problem: Problem, loss: str | None) -> None:
+    """Refuse numbers that a loss is not for."""
+    from covey._core.losses import POWERS
+    from covey.members._targets import unsuited
+
+    if loss not in POWERS:
+        return
+    if why := unsuited(loss, problem.y.min(), problem.y.max(), repr(problem.target)):
+        raise CommandError(f"--loss: {loss} is for {why}")
+
+
 def _number_or_share(text: str) -> float:
     """Return a whole number from 1 on, or a share above 0 and up to 1."""
     try:
@@ -190,11 +216,12 @@ class PreparedRows:
             given["checkpoint"] = None
             estimator.set_params(checkpoint=checkpoint)
         y, model = problem.y[self.rows], estimator
+        weight = None if problem.exposure is None else problem.exposure[self.rows]
         if isinstance(estimator, Flock):
             estimator.set_params(categorical_features=problem.kinds, gaps=problem.gaps or None)
-            estimator.fit(self.table, y)
+            estimator.fit(self.table, y, sample_weight=weight)
         elif get_tags(estimator).no_validation:  # it reads no column
-            estimator.fit(self.table, y)
+            estimator.fit(self.table, y, sample_weight=weight)
         else:
             preparation, numbers = self.prepared
             model = Pipeline([("table", preparation), ("model", estimator.fit(numbers, y))])

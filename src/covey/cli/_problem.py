@@ -55,6 +55,7 @@ class Problem:
     unlike: str = ""  # the new rows that the model is judged for, such as "later rows"
     formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
     gaps: dict[str, list[str]] = field(default_factory=dict)  # values that stand for gaps
+    exposure: np.ndarray | None = None  # by which the target was divided, and rows count
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
 
     @property
@@ -124,6 +125,7 @@ def read_problem(
     drop: Collection[str] | None = None,
     keep: Collection[str] | None = None,
     gap: Collection[str] | None = None,
+    exposure: str | None = None,
     task: str = "auto",
     table: pd.DataFrame | None = None,
 ) -> Problem:
@@ -135,7 +137,8 @@ def read_problem(
         table = table.reset_index(drop=True)
     formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
     grouped = group_columns(table, group)
-    check_columns(table, target, drop=drop, keep=keep, gap=gaps, group=grouped, time=time)
+    of_rows = {"group": grouped, "time": time, "exposure": exposure}
+    check_columns(table, target, drop=drop, keep=keep, gap=gaps, **of_rows)
     table = rows_with(table, target, "target", console)
     if time:
         table = rows_with(table, time, "time", console)
@@ -154,6 +157,12 @@ def read_problem(
     else:
         y = np.array(values.astype(str).tolist())
     left = {target, *(drop or []), *(grouped if len(grouped) == 1 else [])}
+    exposures = None
+    if exposure is not None:
+        exposures = _exposures(table[exposure], exposure)
+        left.add(exposure)
+        y, target = y / exposures, f"{target} per {exposure}"
+        console.note(f"{exposure}: the model predicts {target}, and rows count by it.")
     dated = time is not None and time not in left and kind_of(table[time]).kind == "date"
     left = left if dated else {*left, time}
     # The columns are not copied.
@@ -162,7 +171,7 @@ def read_problem(
     if not kept:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
-    problem = Problem(rest, y, target, regression, note=console.note)
+    problem = Problem(rest, y, target, regression, note=console.note, exposure=exposures)
     problem.by = checked_groups(table, by)
     later = "later rows" if time else "rows"
     problem.unlike = f"{later} with a new {group}" if group else later
@@ -383,6 +392,19 @@ def _is_numeric(values: pd.Series) -> bool:
 
 def _is_whole(values: pd.Series) -> bool:
     return _is_numeric(values) and bool((values == np.floor(values)).all())
+
+
+def _exposures(values: pd.Series, name: str) -> np.ndarray:
+    """Return the exposures of rows, which are numbers above 0."""
+    numbers = values.to_numpy(dtype=np.float64) if _is_numeric(values) else None
+    if numbers is None or not (np.isfinite(numbers) & (numbers > 0)).all():
+        odd = values if numbers is None else values[~(np.isfinite(numbers) & (numbers > 0))]
+        shown = "a gap" if odd.isna().iloc[0] else repr(odd.tolist()[0])
+        raise CommandError(
+            f"--exposure: column {name!r} holds {shown}, but exposures are numbers above 0; "
+            "leave such rows out, or mend them."
+        )
+    return numbers
 
 
 def group_columns(table: pd.DataFrame, group: str | None) -> list[str]:

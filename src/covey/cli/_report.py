@@ -104,6 +104,11 @@ def true_rows(
 
     if not target:
         raise CommandError("give --target: the column of the true values.")
+    promised_of = getattr(getattr(fitted, "evaluation_", None), "target", "")
+    if promised_of.startswith(f"{target} per "):
+        raise CommandError(
+            f"--target: the model predicts {promised_of!r}; give a table that has this column."
+        )
     classes, numbers = getattr(fitted, "classes_", None), models.number_columns(fitted)
     if classes is not None and np.issubdtype(classes.dtype, np.number):
         numbers.add(target)

@@ -106,6 +106,7 @@ class TableBlock(SearchBlock):
     _held_out_rows: np.ndarray | None = None
     _values: np.ndarray  # y as it was given, if it is numeric
     _compared: np.ndarray
+    _predicted: np.ndarray
     _in_weighted_order: WeightedRows | None = None
 
     @property
@@ -208,7 +209,7 @@ class TableBlock(SearchBlock):
     def compare_errors(self, theta: np.ndarray, intercept: np.ndarray) -> None:
         """Let it be one of a linear model's absolute errors, (1, D) and (1,), of X itself."""
         predicted = linear_logits(self._given, theta, intercept)[0]
-        self._compared = np.abs(self._standardized() - predicted)
+        self._compared, self._predicted = np.abs(self._standardized() - predicted), predicted
         # This was only needed while the model was fitted.
         self.designs.pop(LINEAR, None)
         self._in_weighted_order = None
@@ -225,9 +226,10 @@ class TableBlock(SearchBlock):
             self._in_weighted_order = WeightedRows(self._compared[None], self.weight[None])
         return (self._in_weighted_order.up_to(values),)
 
-    def compared_loss(self, loss: ValueLoss) -> tuple[np.ndarray]:
-        """Return the weighted sum of the losses of these numbers, as errors, (1,)."""
-        return (np.array([loss.value(self._compared) @ self.weight]),)
+    def predicted_loss(self, loss: ValueLoss) -> tuple[np.ndarray]:
+        """Return the weighted sum of the losses of the linear model, (1,)."""
+        losses = loss.value(self._standardized(), self._predicted)
+        return (np.array([losses @ self.weight]),)
 
     # -- a gate that is given --------------------------------------------------------------
 

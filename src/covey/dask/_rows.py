@@ -464,4 +464,4 @@ class BlockErrors:
 
     def loss(self, loss: ValueLoss) -> float:
         """Return the weighted sum of their losses."""
-        return float(self._rows._blocks.sum(TableBlock.compared_loss, loss)[0][0])
+        return float(self._rows._blocks.sum(TableBlock.predicted_loss, loss)[0][0])

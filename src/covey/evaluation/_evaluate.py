@@ -113,6 +113,9 @@ def evaluate(
         )
     if held_out is not None and inputs.classes is not None:
         held_out = replace(held_out, decision=getattr(model, "decision_", None))
+    loss = getattr(getattr(getattr(model, "model_", None), "target", None), "loss", None)
+    if held_out is not None and loss is not None and loss.is_log:
+        held_out = replace(held_out, power=loss.power, _cache={})
     known_columns, found_remarks = columns(model, table, held_out, target, health)
     size = model if inputs.flock is None else inputs.flock
     corrected: list[Remark] = getattr(getattr(size, "model_", None), "remarks", list)()
@@ -213,7 +216,7 @@ def score_of(name: str, given: Mapping[str, Any], kind: str = "other") -> Score:
     """Return a score of measures that are known from elsewhere: numbers, or intervals."""
     measures = {}
     for measure, value in given.items():
-        if measure in ("accuracy", "log_loss", "auc", "brier", "r2", "rmse", "mae"):
+        if measure in ("accuracy", "log_loss", "auc", "brier", "r2", "rmse", "mae", "deviance"):
             limits = (value, np.nan, np.nan) if np.isscalar(value) else tuple(value)
             if len(limits) != 3 or not all(isinstance(one, int | float) for one in limits):
                 raise ValueError(

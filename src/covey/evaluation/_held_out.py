@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from covey._core.losses import ValueLoss
 from covey._decisions import rare_class
 from covey._intervals import (
     Interval,
@@ -77,6 +78,10 @@ class HeldOut:
         The decision rule of the judged model, if it does not predict the most probable class.
     pretended : Score, optional
         As in `Evaluation`.
+    weight : ndarray of shape (n,), optional
+        How much rows of numbers count in the measures: their exposures.
+    power : float, optional
+        The power of the Tweedie deviance that the judged model has minimized.
 
     Examples
     --------
@@ -100,6 +105,8 @@ class HeldOut:
     groups: np.ndarray | None = None
     decision: Any = None
     pretended: Score | None = None
+    weight: np.ndarray | None = None
+    power: float | None = None
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -220,7 +227,16 @@ class HeldOut:
         predictions = model.predictions
         if self.classes is None:
             errors = predictions - self.y
-            return {"mae": np.abs(errors), "squared": errors**2}
+            found = {"mae": np.abs(errors), "squared": errors**2}
+            if self.power is not None and (predictions > 0).all():
+                unit = float(self.y.mean()) or 1.0
+                half = ValueLoss("tweedie", self.power)
+                losses = half.value(self.y / unit, np.log(predictions / unit))
+                found["deviance"] = 2.0 * unit ** (2.0 - self.power) * losses
+            if self.weight is not None:
+                share = self.weight / self.weight.mean()
+                found = {name: share * part for name, part in found.items()}
+            return found
         found = {"accuracy": (self.classes[predictions.argmax(axis=1)] == self.y).astype(float)}
         if self.costs is not None:
             # An unknown class costs as much as the worst error.
@@ -258,7 +274,7 @@ class HeldOut:
             rmse = Interval(*np.sqrt(np.maximum(squared, 0.0)).tolist())
             r2 = Interval(*[math.nan] * 3)
             if np.ptp(self.y):
-                r2 = r2_interval(self.y, parts["squared"], self.groups)
+                r2 = r2_interval(self.y, parts["squared"], self.groups, self.weight)
             measures = {"r2": r2, "rmse": rmse, **measures}
         elif self.decision is not None:
             right = (self._decided(model) == self.codes).astype(float)
@@ -293,7 +309,8 @@ class HeldOut:
             if name in others and len(self.y) > 1
         }
         if "squared" in found:
-            spread = float(np.var(self.y)) or math.nan
+            mean = np.average(self.y, weights=self.weight)
+            spread = float(np.average((self.y - mean) ** 2, weights=self.weight)) or math.nan
             value, low, high = found.pop("squared")
             found["r2"] = Interval(-value / spread, -high / spread, -low / spread)
         return Score(other.name, other.kind, found)
@@ -314,6 +331,7 @@ class HeldOut:
             rows=rows,
             names=[self.names[place] for place in which],
             groups=None if self.groups is None else self.groups[which],
+            weight=None if self.weight is None else self.weight[which],
             models=[replace(one, predictions=one.predictions[which]) for one in self.models],
             _cache={},
         )

@@ -675,6 +675,7 @@ _MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "cost": ("cost of a row", number),
     "log_loss": ("log-loss", lambda value: f"{value:.4f}"),
     "r2": ("explained", percent),
+    "deviance": ("deviance", lambda value: f"{value:.4f}"),
     "mae": ("off by", number),
     "rmse": ("RMSE", number),
 }

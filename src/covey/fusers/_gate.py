@@ -487,7 +487,7 @@ class GatedGroups(Fuser):
     All gates see the columns of ``basis``, by coefficients (n_members, n_columns). ``sizes`` are
     the numbers of members of the groups, one group after the other, ``pools`` the ways in which
     the probabilities of each are fused, and ``weights`` sum to one; if ``classes`` is None,
-    members predict numbers.
+    members predict numbers, whose logarithms are averaged if they are fused as ``geometric``.
 
     Examples
     --------
@@ -506,6 +506,7 @@ class GatedGroups(Fuser):
     pools: Sequence[Pool]
     weights: np.ndarray
     classes: np.ndarray | None
+    geometric: bool = False
 
     learns = True
     needs_X = True
@@ -537,14 +538,14 @@ class GatedGroups(Fuser):
     def groups(self) -> Groups:
         """Return the gates in the form of the mathematics."""
         gates = self.basis, self.coef, self.intercept
-        return Groups(*gates, self.sizes, self.pools, self.weights)
+        return Groups(*gates, self.sizes, self.pools, self.weights, self.geometric)
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return self.groups.importance(X).T
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
-            return values_by(P, self._importance(P, X, codes))
+            return self._mean(P, self._importance(P, X, codes))
         gate_logits = linear_logits(self.basis.rows(X), self.coef, self.intercept)
         return self.groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T
 
@@ -555,7 +556,14 @@ class GatedGroups(Fuser):
         are not changed.
         """
         if P.kind == "value":
-            return values_by(P, importance)[:, 0]
+            return self._mean(P, importance)[:, 0]
         with np.errstate(divide="ignore"):
             gate_logits = np.log(importance.T)
         return settled(self.groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T)
+
+    def _mean(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
+        """Return the mean of numbers, or the exponential of that of their logarithms."""
+        if not self.geometric:
+            return values_by(P, importance)
+        logs = np.log(np.maximum(P.values, np.finfo(np.float64).tiny))
+        return np.exp(values_by(Predictions(logs[:, :, 0], kind="value"), importance))

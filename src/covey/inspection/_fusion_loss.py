@@ -155,6 +155,11 @@ def _check(ensemble: Any, P: Predictions) -> None:
             f"{fuser.title} is not a mean of its members, so that its loss is not theirs "
             "less an ambiguity; use an ensemble fused by 'product', 'mean' or a gate."
         )
+    if getattr(fuser, "geometric", False):
+        raise ValueError(
+            "ambiguity is of squared errors, and this flock averages the logarithms of its "
+            "members' predictions; use gate_share."
+        )
     if P.kind not in ("probability", "value"):
         raise ValueError("ambiguity needs members that predict probabilities or numbers.")
     if P.available is not None or not (P.seen is None or P.seen.all()):

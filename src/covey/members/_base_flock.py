@@ -23,6 +23,7 @@ from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._core.algorithm1.rows import DivergedError
 from covey._core.blocks import own_threads
+from covey._core.losses import POWERS
 from covey._core.quantiles import effective_weights
 from covey._decisions import costs_by_class, decided
 from covey._devices import returned, to_numpy
@@ -252,7 +253,7 @@ class Flock(CallbackSupportMixin, Ensemble):
         X, y, weight = rows.some_rows(MOST_KEPT, self._seed)
         if isinstance(model.target, Numbers) and not rows.keeps_folds:
             # Blocks have the standardized target.
-            y = model.target.center + y * model.target.scale
+            y = model.target.in_units_of_y(y)
         found = TrainingSample.of(X, y, weight, self._table.column_of)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
@@ -834,4 +835,5 @@ class Flock(CallbackSupportMixin, Ensemble):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.target_tags.positive_only = getattr(self, "loss", None) in POWERS
         return tags

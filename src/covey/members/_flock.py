@@ -231,10 +231,12 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     effort, members, n_estimators, max_features, max_members, max_terms, averaged
         As in `FlockClassifier`. For ``loss="quantile"``, "mixed" has boosting beside the linear
         members; others predict means.
-    loss : {"squared", "huber", "quantile"}, default="squared"
+    loss : {"squared", "huber", "quantile", "poisson", "gamma", "tweedie"}, default="squared"
         The loss that is minimized. "huber" is squared for small errors and grows evenly beyond, so
         that outliers pull no more than others. "quantile" predicts a number above a share of the
-        rows.
+        rows. "poisson" is for counts and rates, "gamma" for amounts above 0, "tweedie" for amounts
+        that are often 0: half the mean deviance, of a prediction whose logarithm members and gates
+        compute. (A rate is ``fit(X, y / exposure, sample_weight=exposure)``, which is exact.)
     epsilon : float, default=1.35
         Where "huber" turns, in units of the residuals' scale (as in scikit-learn's
         ``HuberRegressor``), which is estimated by the median absolute residual of a linear
@@ -242,6 +244,8 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     quantile : float, default=0.5
         The share of rows below the prediction, for ``loss="quantile"``. The corner of that
         loss is rounded within 0.05 of the residuals' scale, which is estimated as for "huber".
+    power : float, default=1.5
+        The power of the mean that the variance is, for ``loss="tweedie"``; above 1 and below 2.
     alpha : float or None, default=None
         The L2 penalty, against the mean loss of a row, for standardized features and y. (For n
         rows and one member this is ``Ridge(n * alpha)`` of standardized columns.) None: several,
@@ -263,10 +267,12 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
     n_features_in_, feature_names_in_, n_estimators_, support_, gate_support_, n_terms_
         As in `FlockClassifier`, and so are ``mean_`` and ``scale_``.
     member_coef_, member_intercept_ : ndarrays
-        As in `FlockClassifier`, with one output instead of the classes, in units of y.
+        As in `FlockClassifier`, with one output instead of the classes, in units of y; for
+        "poisson", "gamma" and "tweedie" of its logarithm.
     y_center_, y_scale_ : float
         The center and scale of y: mean and standard deviation; for "huber" and "quantile" the
-        median (or quantile) and the median absolute deviation, which outliers do not move.
+        median (or quantile) and the median absolute deviation, which outliers do not move. For
+        "poisson", "gamma" and "tweedie" the logarithm of the mean, and 1.
     y_range_ : ndarray of shape (2,)
         The least and the greatest number that is predicted: see Notes.
     n_iter_, basis_, group_of_, group_weights_, fuser_, out_of_fold_, named_estimators_, weights_
@@ -343,6 +349,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
         loss: str = "squared",
         epsilon: float = 1.35,
         quantile: float = 0.5,
+        power: float = 1.5,
         alpha: float | None = None,
         cv: Any = 5,
         feature_groups: Sequence[Any] | Mapping[str, Any] | None = None,

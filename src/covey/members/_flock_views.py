@@ -111,7 +111,7 @@ def _gate_shares(model: Any, rows: Any) -> np.ndarray:
         for predictions, counted in ((P, importance), (P, usual), (unvaried, importance))
     )
     if P.kind == "value":
-        unit = float(model.target.scale) ** 2
+        unit = float(model.target.unit) ** 2
         return gate_shares((fused - without_gate) ** 2, (fused - without_members) ** 2, unit)
     return gate_shares(divergences(fused, without_gate), divergences(fused, without_members))
 

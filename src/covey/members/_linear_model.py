@@ -20,6 +20,7 @@ from covey.members._flock_model import FlockModel
 from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._prepared_fit import ColumnScale, PreparedFit
+from covey.members._targets import Numbers
 
 # Results of a search that a model keeps as they are, or in the units of y.
 _AS_FOUND = (
@@ -272,7 +273,9 @@ class GatedModel(LinearModel):
         """Return the fuser of the groups."""
         gates = self.basis, self.gate_coef, self.gate_intercept
         groups = self.sizes.tolist(), self.pools, self.group_weights
-        return GatedGroups(*gates, *groups, getattr(self.target, "classes", None))
+        if isinstance(self.target, Numbers):
+            return GatedGroups(*gates, *groups, None, self.target.loss.is_log)
+        return GatedGroups(*gates, *groups, self.target.classes)
 
     def fused(self, rows: Any) -> np.ndarray:
         """Return the fused predictions; the columns of members and gates are computed once."""

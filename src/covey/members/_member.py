@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from covey._core.basis import Basis
-from covey._core.softmax_linear import linear_logits, log_softmax
-from covey._state import Array, Flags, Labels, Number, Record, Texts, names_array, refuse
+from covey._core.softmax_linear import finite_exp, linear_logits, log_softmax
+from covey._state import Array, Flag, Flags, Labels, Number, Record, Texts, names_array, refuse
 from covey._validation import check_one_each, keep_parameters
 from covey.tables._checked import checked_codes
 from covey.tables._columns import Names, feature_names
@@ -267,6 +267,8 @@ class LinearRegressionMember(RegressorMixin, _Member):
     intercept : float
     support, feature_names, basis, preparation, scale
         As for `LinearMember`.
+    log_link : bool, default=False
+        Whether the linear function is the logarithm of what is predicted.
 
     Attributes
     ----------
@@ -285,6 +287,20 @@ class LinearRegressionMember(RegressorMixin, _Member):
 
     coef: Annotated[ArrayLike, Array("P")]
     intercept: Annotated[float, Number()]
+    log_link: Annotated[bool, Flag()]
+
+    def __init__(
+        self,
+        coef: ArrayLike,
+        intercept: float,
+        support: ArrayLike | None = None,
+        feature_names: Names | None = None,
+        basis: Basis | None = None,
+        preparation: Preparation | None = None,
+        scale: ArrayLike | None = None,
+        log_link: bool = False,
+    ) -> None:
+        keep_parameters(self, locals())
 
     @property
     def coef_(self) -> np.ndarray:
@@ -303,8 +319,9 @@ class LinearRegressionMember(RegressorMixin, _Member):
 
     def formula(self, digits: int = 3, top: int | None = None) -> str:
         """Return the member as text; ``digits`` and ``top`` are as in `LinearMember.formula`."""
-        return self._sum(self.coef_, self.intercept_, digits, top)
+        text = self._sum(self.coef_, self.intercept_, digits, top)
+        return f"exp({text})" if self.log_link else text
 
     def predict(self, X: Any) -> np.ndarray:
         """Return one number per row, of shape (n_samples,)."""
-        return self._outputs(X)
+        return finite_exp(self._outputs(X)) if self.log_link else self._outputs(X)

@@ -25,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
+from covey._core.losses import POWERS
 from covey._models import requesting_weights
 from covey.fusers._outputs import gather, member_output, member_values
 
@@ -85,6 +86,10 @@ def _boosted(table: TableFacts, **how: Any) -> Any:
         return HistGradientBoostingClassifier(**how)
     if table.loss == "quantile":
         return HistGradientBoostingRegressor(**how, loss="quantile", quantile=table.quantile)
+    if table.loss in POWERS:
+        # It has no other loss between these two.
+        own = "gamma" if table.loss == "gamma" else "poisson"
+        return HistGradientBoostingRegressor(**how, loss=own)
     loss = "squared_error" if table.loss == "squared" else "absolute_error"
     return HistGradientBoostingRegressor(**how, loss=loss)
 

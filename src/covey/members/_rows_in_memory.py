@@ -194,7 +194,7 @@ class InMemoryRows:
         objective = GatedObjective(rows.value_and_gradient, alpha, *sizes)
         found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
         predicted = rows.predictions(objective.unpack(found.x), np.zeros(1, dtype=int))[0]
-        return LinearErrors(self.target - predicted, self.weight)
+        return LinearErrors(self.target, predicted, self.weight)
 
     # -- columns and weights ---------------------------------------------------------------
 
@@ -333,7 +333,7 @@ class InMemoryRows:
         X = self.X[self.weight > 0]
         if self.classes is None:
             numbers = by_blocks(model.outputs, X, finite=True)[:, :, 0]
-            return constant_by_spread(numbers, None, model.target.scale)
+            return constant_by_spread(numbers, None, model.target.unit)
         labels = by_blocks(lambda X: model.predictions(X).labels, X, finite=True)
         return constant_by_counts(decision_counts(labels, None, len(self.classes)))
 
@@ -458,18 +458,19 @@ class InMemoryRows:
 
 @dataclass
 class LinearErrors:
-    """The errors of a linear model, and the weights of the rows."""
+    """A target, the predictions of it by a linear model, and the weights of the rows."""
 
-    errors: np.ndarray
+    target: np.ndarray
+    predicted: np.ndarray
     weight: np.ndarray
 
     def quantile(self, share: float) -> float:
         """Return a weighted quantile of their sizes."""
-        return weighted_quantile(np.abs(self.errors), self.weight, share)
+        return weighted_quantile(np.abs(self.target - self.predicted), self.weight, share)
 
     def loss(self, loss: ValueLoss) -> float:
         """Return the weighted sum of their losses."""
-        return float(loss.value(self.errors) @ self.weight)
+        return float(loss.value(self.target, self.predicted) @ self.weight)
 
 
 def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> HostDevice | OnDevice:

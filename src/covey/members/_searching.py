@@ -258,7 +258,7 @@ class Searching:
 
         def losses(numbers: np.ndarray) -> np.ndarray:
             known = truth[: numbers.shape[-1]]
-            return target.loss.value((known - numbers) / target.scale)
+            return target.losses(known, numbers)
 
         return Library(held_out, truth, None, losses, scorer, X)
 
@@ -291,7 +291,7 @@ def _described(fit: PreparedFit, weight: np.ndarray, n_fitted: int | None = None
         is_weighted=bool(np.ptp(weight[weight > 0]) > 0),
         seed=fit.seed,
         n_features=rows.n_features,
-        y_scale=float(fit.target.scale) if fit.is_numeric else None,
+        y_scale=float(fit.target.unit) if fit.is_numeric else None,
         loss=getattr(flock, "loss", "log"),
         quantile=getattr(flock, "quantile", 0.5),
     )

@@ -12,9 +12,9 @@ from sklearn.utils.validation import column_or_1d
 
 from covey._core.algorithm1.rows import REWEIGHTINGS
 from covey._core.fusion.rules import settled
-from covey._core.losses import LOSSES, ClassLoss, ValueLoss
+from covey._core.losses import LOSSES, POWERS, VALUE_LOSSES, ClassLoss, ValueLoss
 from covey._core.search.plan import CLASSIFICATION, REGRESSION
-from covey._core.softmax_linear import log_softmax
+from covey._core.softmax_linear import finite_exp, log_softmax
 from covey._decisions import rare_class
 from covey._state import Array, Labels, Number, Record
 from covey._validation import check_choice, check_number, check_sample_weight
@@ -56,8 +56,6 @@ def class_factors(class_weight: Any, classes: np.ndarray, weights: np.ndarray) -
 
 # -- values ----------------------------------------------------------------------------------
 
-_LOSSES_OF_NUMBERS = ("squared", "huber", "quantile")
-
 # The median absolute deviation of a normal distribution is this share of its standard one.
 _NORMAL_DEVIATION = 0.6744897501960817
 # Rounds that find the scale of the residuals, and the threshold of their linear model, in units of
@@ -70,6 +68,8 @@ _LEAST_SCALE = 1e-3
 _LEAST_LEFT = 1e-4
 # How far the corner of a quantile's loss is rounded, in units of the residuals' scale.
 _BAND = 0.05
+# The least share of the mean of y that counts as predicted where the logarithm does not exist.
+_LEAST_RATE = 1e-12
 # Robust losses grow evenly far from 0, so that the distance of an outlier does not matter; but it
 # would dominate sums.
 _FARTHEST = 1e6
@@ -224,6 +224,8 @@ class Numbers:
     """The numbers that a model predicts, as `Classes` are those of a classifier.
 
     They are standardized by ``center`` and ``scale`` for the loss, and kept within ``range``.
+    Where the loss is of logarithms of means, these have the center and the scale, and the
+    exponential of what members and gates compute is predicted.
     """
 
     center: Annotated[float, Number()]
@@ -239,9 +241,21 @@ class Numbers:
     @staticmethod
     def check_loss(flock: Any) -> None:
         """Refuse losses that members cannot descend."""
-        check_choice(flock.loss, "loss", _LOSSES_OF_NUMBERS)
+        check_choice(flock.loss, "loss", VALUE_LOSSES)
+        if flock.loss in POWERS and not hasattr(flock, "power"):
+            raise ValueError(
+                f"loss={flock.loss!r} is for the search of a FlockRegressor; Algorithm 1 takes "
+                "'squared', 'huber' or 'quantile'."
+            )
         check_number(flock.epsilon, "epsilon", low=1.0)
+        if np.ndim(flock.quantile):
+            raise ValueError(
+                f"quantile is one share of the rows, got {flock.quantile!r}; for several take "
+                "FlockQuantiles."
+            )
         check_number(flock.quantile, "quantile", low=0, high=1, closed="neither")
+        if flock.loss == "tweedie":
+            check_number(flock.power, "power", low=1, high=2, closed="neither")
 
     def growth(self, flock: Any) -> dict[str, Any]:
         """Return the settings of Algorithm 1 for numbers.
@@ -279,6 +293,8 @@ class Numbers:
     @staticmethod
     def _center_and_scale(flock: Any, rows: InMemoryRows) -> tuple[float, float]:
         """Return center and scale of y, by which the rows then standardize it."""
+        if flock.loss in POWERS:
+            return _log_of_mean(flock.loss, rows), 1.0
         center, deviation = rows.target_moments()
         if deviation == 0:
             center = rows.target_quantile(0.5)  # a mean of large numbers is off by rounding
@@ -304,6 +320,8 @@ class Numbers:
         flock = fit.flock
         if flock.loss == "squared":
             return ValueLoss("squared")
+        if flock.loss in POWERS:
+            return ValueLoss(flock.loss, float(POWERS[flock.loss] or flock.power))
         rows, mean, scale = _narrowed(fit)
         noise = 1.0
         turn = flock.epsilon if flock.loss == "huber" else _SCALE_EPSILON
@@ -326,6 +344,22 @@ class Numbers:
         # Each column explains a part of the noise by chance, as in an adjusted R^2.
         left *= freedom / (freedom - n_usable)
         return float(np.clip(left / constant, _LEAST_LEFT, 1.0))
+
+    @property
+    def unit(self) -> float:
+        """The deviation of y, or its mean where the loss predicts logarithms."""
+        return float(np.exp(self.center)) if self.loss.is_log else self.scale
+
+    def in_units_of_y(self, standardized: np.ndarray) -> np.ndarray:
+        """Return numbers that were standardized."""
+        return standardized * self.unit + (0.0 if self.loss.is_log else self.center)
+
+    def losses(self, y: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """Return the losses of predictions in the units of y."""
+        if not self.loss.is_log:
+            return self.loss.value((y - predicted) / self.scale)
+        shares = np.maximum(predicted / self.unit, _LEAST_RATE)
+        return self.loss.value(y / self.unit, np.log(shares))
 
     def encoded(self, y: Any) -> np.ndarray:
         """Return numbers, checked."""
@@ -355,6 +389,7 @@ class Numbers:
         self, coef: np.ndarray, intercept: np.ndarray, support: np.ndarray, **seen: Any
     ) -> LinearRegressionMember:
         """Return one linear model, (1, P), (1,) and (F,), as an estimator."""
+        seen["log_link"] = self.loss.is_log
         return LinearRegressionMember(coef[0], float(intercept[0]), support, **seen)
 
     def as_sklearn_has_it(
@@ -373,7 +408,7 @@ class Numbers:
 
     def predictions(self, outputs: np.ndarray) -> Predictions:
         """Return the predictions of members whose linear functions are (1, K, n)."""
-        return Predictions(outputs[0].T, kind="value")
+        return Predictions(self.of_one(outputs).T, kind="value")
 
     def example(self, n_members: int) -> Predictions:
         """Return predictions of one row by this many members, to check a fuser with."""
@@ -381,7 +416,7 @@ class Numbers:
 
     def of_one(self, outputs: np.ndarray) -> np.ndarray:
         """Return the predictions of one linear model whose outputs are (1, n)."""
-        return outputs[0]
+        return finite_exp(outputs[0]) if self.loss.is_log else outputs[0]
 
     def of_pool(self, fused: np.ndarray) -> np.ndarray:
         """Return predictions (n,) of fused gated groups, (n, 1), within their range."""
@@ -399,6 +434,28 @@ class Numbers:
         """Return R2 of predictions of some rows."""
         spread = weight @ np.square(y - np.average(y, weights=weight))
         return float(1.0 - weight @ np.square(y - predicted) / spread)
+
+
+def unsuited(loss: str, least: float, most: float, y: str = "y") -> str | None:
+    """Return for which numbers a loss is, if these are others; None if it takes them."""
+    if most == 0 == least:
+        return f"numbers of which some are above 0, but {y} holds zeros only."
+    if least > 0 or (least == 0 and loss != "gamma"):
+        return None
+    wanted, other = ("from 0 on", "squared") if least < 0 else ("above 0", "tweedie")
+    return f"numbers {wanted}, but {y} holds {least:g}; leave such rows out, or take {other!r}."
+
+
+def _log_of_mean(loss: str, rows: InMemoryRows) -> float:
+    """Return the logarithm of the mean of y, by which the rows then divide it."""
+    if why := unsuited(loss, *rows.target_range()):
+        raise ValueError(f"loss={loss!r} is for {why}")
+    mean, _ = rows.target_moments()
+    if not rows.standardize_target(0.0, mean, None) < 1e100:
+        raise ValueError(
+            "y holds numbers too far apart for floating point; rescale sample_weight."
+        )
+    return float(np.log(mean))
 
 
 def _narrowed(fit: PreparedFit) -> tuple[InMemoryRows, np.ndarray, np.ndarray]:

@@ -98,7 +98,9 @@ def _of_member(graph: Graph, member: Any) -> str:
     basis = Basis.plain(graph.n_features) if member.basis is None else member.basis
     coef, intercept = np.atleast_2d(member.coef_), np.atleast_1d(member.intercept_)
     linear = graph.columns(basis).linear(coef, intercept)
-    return graph.node("Softmax", linear, axis=1) if is_classifier(member) else linear
+    if is_classifier(member):
+        return graph.node("Softmax", linear, axis=1)
+    return graph.node("Exp", linear) if member.log_link else linear
 
 
 def _of_flock(graph: Graph, flock: Any) -> str:
@@ -124,7 +126,8 @@ def _of_flock(graph: Graph, flock: Any) -> str:
         )
     else:
         outputs = Outputs(graph, linear, (n_members, width), kind="value")
-    return fused_by(outputs, flock.fuser_)
+    fused = fused_by(outputs, flock.fuser_)
+    return graph.node("Exp", fused) if getattr(flock.fuser_, "geometric", False) else fused
 
 
 def _columns_for(graph: Graph, fused: Any, member: Any) -> tuple[str, int] | None:

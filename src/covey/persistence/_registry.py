@@ -25,8 +25,8 @@ _DECLARED = {
         "TrimmedMean WeightedMedian"
     ),
     "covey.members": (
-        "FlockClassifier FlockRegressor FusionClassifier FusionRegressor LinearMember "
-        "LinearRegressionMember SubsetEnsembleClassifier SubsetEnsembleRegressor"
+        "FlockClassifier FlockQuantiles FlockRegressor FusionClassifier FusionRegressor "
+        "LinearMember LinearRegressionMember SubsetEnsembleClassifier SubsetEnsembleRegressor"
     ),
     "covey.members._members_of": "BaggedClassifier BaggedRegressor",
     "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",

@@ -29,6 +29,7 @@ _KINDS = {
     "auc": ("roc_auc", "Area under the curve"),
     "average_precision": ("average_precision", "Average precision"),
     "r2": ("r_squared", "R²"),
+    "deviance": ("deviance", "Mean deviance"),
     "mae": ("mae", "Mean absolute error"),
 }
 

@@ -6,5 +6,6 @@ from covey.tables._encoders import NumberColumn as NumberColumn
 from covey.tables._encoders import Text as Text
 from covey.tables._kinds import Column as Column
 from covey.tables._kinds import look as look
+from covey.tables._periods import person_periods as person_periods
 from covey.tables._table_preparation import TablePreparation as TablePreparation
 from covey.tables._table_reader import TableReader as TableReader

@@ -189,9 +189,8 @@ class ValueTruth:
         return ValueTruth(self.truth[which], self._loss)
 
     def judge(self, outputs: Array, memo: Array) -> Array:
-        """Return minus the loss of each row; the memo is filled with the errors."""
-        namespace_of(outputs).subtract(self.truth, outputs[0], out=memo)
-        return -self._step_loss.value(memo)
+        """Return minus the loss of each row."""
+        return -self._step_loss.value(self.truth, outputs[0])
 
     def climb(
         self,
@@ -202,8 +201,7 @@ class ValueTruth:
         memo: Array | None = None,
     ) -> tuple[Array, Array | None]:
         """Fill ``out`` as `ClassTruth` does, and return zeros: the criterion is the objective."""
-        error = self.truth - outputs[0] if memo is None else memo
-        out[0] = -weight * self._step_loss.slope(error)
+        out[0] = -weight * self._step_loss.slope(self.truth, outputs[0])
         xp = namespace_of(outputs)
         return xp.zeros(outputs.shape[1], dtype=outputs.dtype, device=device(outputs)), None
 
@@ -211,13 +209,13 @@ class ValueTruth:
         self, outputs: Array, weight: Array, workspace: Workspace, out: Array
     ) -> Array:
         """Return the loss itself, not the one of steps, as `ClassTruth` does."""
-        error = self.truth - outputs[0]
-        out[0] = weight * self._loss.slope(error)
-        return namespace_of(outputs).sum(weight * self._loss.value(error), axis=1)
+        losses = self._loss.value(self.truth, outputs[0])  # before ``out``, which may be the same
+        out[0] = weight * self._loss.slope(self.truth, outputs[0])
+        return namespace_of(outputs).sum(weight * losses, axis=1)
 
     def losses(self, outputs: Array) -> Array:
         """Return the loss of each row, (R, n)."""
-        return self._loss.value(self.truth - outputs[0])
+        return self._loss.value(self.truth, outputs[0])
 
 
 def target_of(truth: Any, loss: ClassLoss | ValueLoss) -> ClassTruth | ValueTruth:

@@ -32,20 +32,12 @@ from covey._core.design import Design
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
 from covey._core.losses import ValueLoss
-from covey._core.softmax_linear import Blocks, linear_logits, true_class
+from covey._core.softmax_linear import Blocks, finite_exp, linear_logits, true_class
 
 Pool = Literal["linear", "log"]
 
 # A probability of 0 counts as this where predictions are compared.
 _LEAST = float(np.finfo(np.float64).eps)
-
-
-def _odds(logits: Array) -> Array:
-    """Return exp(logits), kept finite: beyond the bound a probability is 0 or 1."""
-    xp = namespace_of(logits)
-    # The inverse of the bound, multiplied by a gate, is still a normal number.
-    most = 0.9 * float(np.log(float(xp.finfo(logits.dtype).max)))
-    return xp.exp(xp.clip(logits, None, most))
 
 
 def softmax_first(logits: Array) -> Array:
@@ -134,7 +126,7 @@ class ClassLikelihood:
         xp = namespace_of(gates)
         # Each pass over these arrays counts: as few as possible, in place where that is possible.
         contrasts *= -signs
-        wrong = _odds(contrasts)
+        wrong = finite_exp(contrasts)
         true = 1.0 / (1.0 + wrong)
         wrong *= true
         true *= gates
@@ -152,7 +144,7 @@ class ClassLikelihood:
         xp, margins = namespace_of(gates), contrasts * signs
         fused = xp.sum(gates * margins, axis=0)
         value = -xp.sum(weight * xp.logaddexp(xp.zeros_like(fused), -fused), axis=1)
-        pull = weight / (1.0 + _odds(fused))
+        pull = weight / (1.0 + finite_exp(fused))
         by_gates = gates * pull * (margins - fused)
         return value, (gates * (pull * signs))[:, None], by_gates
 
@@ -211,7 +203,7 @@ class ValueLikelihood:
 
     Both pools are the mean ``f(x) = sum_k g_k(x) f_k(x)``, and the log-likelihood is the loss's
     negative. With one member this is a penalized linear model: ridge regression, if the loss
-    is squared.
+    is squared, and Poisson regression if it is that of a count, whose logarithm f predicts.
     """
 
     n_outputs = 1
@@ -227,7 +219,7 @@ class ValueLikelihood:
 
     def losses(self, predictions: Array) -> Array:
         """Return the loss of each prediction, (R, n)."""
-        return self.loss.value(self._target_like(predictions) - predictions)
+        return self.loss.value(self._target_like(predictions), predictions)
 
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
@@ -235,9 +227,9 @@ class ValueLikelihood:
         """Return the log-likelihood and its slopes, as `ClassLikelihood` does."""
         xp = namespace_of(gates)
         predicted = self.predictions(logits, gates, pool)
-        error = self._target_like(predicted) - predicted
-        value = -xp.sum(weight * self.loss.value(error), axis=1)
-        by_members = -(weight * self.loss.slope(error)) * gates
+        target = self._target_like(predicted)
+        value = -xp.sum(weight * self.loss.value(target, predicted), axis=1)
+        by_members = -(weight * self.loss.slope(target, predicted)) * gates
         return value, by_members[:, None], by_members * (logits[:, 0] - predicted)
 
     def _target_like(self, array: Array) -> Array:
@@ -561,6 +553,8 @@ class Groups:
     sizes: Sequence[int]  # how many members each group has
     pools: Sequence[Pool]  # how probabilities of each group are fused; numbers are averaged
     weights: FloatArray  # (G,), sum to one
+    # Whether members predict logarithms of numbers: then these are averaged.
+    geometric: bool = False
 
     def importance(self, X: Any) -> FloatArray:
         """Return the importance of each member for rows (n, D), as (K, n); columns sum to one."""
@@ -574,7 +568,8 @@ class Groups:
         """Return predictions (n, C) of members with coefficients (K, C, P), intercepts (K, C).
 
         The members see the columns of the same basis, which are computed once. Predictions are
-        probabilities, or with ``numbers`` the number that is a member's only logit.
+        probabilities, or with ``numbers`` the number that is a member's only logit or its
+        exponential.
         """
         n_members, n_outputs, _ = coef.shape
         stacked = np.concatenate([coef.reshape(n_members * n_outputs, -1), self.coef])
@@ -604,9 +599,10 @@ class Groups:
         return np.minimum(fused, 1.0, out=fused)
 
     def mean(self, values: FloatArray, gate_logits: FloatArray) -> FloatArray:
-        """Return the fused numbers (1, n) of members' (K, 1, n)."""
+        """Return the fused numbers (1, n) of members' (K, 1, n), which may be logarithms."""
         importance = group_importance(gate_logits, self.sizes, self.weights)
-        return np.sum(importance[:, None] * values, axis=0)
+        fused: FloatArray = np.sum(importance[:, None] * values, axis=0)
+        return finite_exp(fused) if self.geometric else fused
 
 
 def group_importance(

@@ -140,7 +140,7 @@ class ValueTarget:
         values, constants = self.values[rows], self.constants(rows)
 
         def relative(predictions: FloatArray) -> FloatArray:
-            return self.loss.value(values - predictions) - constants
+            return self.loss.value(values, predictions) - constants
 
         return relative
 
