@@ -110,8 +110,8 @@ def with_effect(
     (unless the flock has learnt from none: then a gap counts as the typical value).
 
     A function of the column is added to the output of every member. So numbers are met exactly as
-    far as ``y_range_`` allows, and probabilities by a search, after which the record says how far
-    ``off`` the curve is.
+    far as ``y_range_`` allows; probabilities, and numbers whose logarithms members compute, by a
+    search, after which the record says how far ``off`` the curve is.
 
     Parameters
     ----------
@@ -484,7 +484,10 @@ def _through(
     # The mean prediction stays.
     wanted += weight @ (curve - wanted)
     length, delta = float(max(np.ptp(wanted), np.ptp(curve))), np.zeros(len(values))
-    close = _CLOSE_NUMBERS * model.target.scale if numeric else _CLOSE
+    unit = model.target.unit if numeric else 1.0
+    # Members compute numbers, or logarithms of numbers or of odds.
+    plain = numeric and not model.target.loss.is_log
+    close = _CLOSE_NUMBERS * unit if numeric else _CLOSE
     found, least, last = model, np.inf, model
     for _ in range(_ROUNDS):
         miss, slope = wanted - curve, np.ones(len(values))
@@ -492,10 +495,10 @@ def _through(
             found, least = last, off
         if off <= close:
             break
-        if not numeric:
-            chance = np.array([point.prediction[output] for point in now.points])
-            slope = np.maximum(chance * (1 - chance), _LEAST_SLOPE)
-        delta = delta + (miss if numeric else np.clip(miss / slope, -_STEP, _STEP))
+        if not plain:
+            mean = np.array([point.prediction[output] for point in now.points])
+            slope = np.maximum(mean if numeric else mean * (1 - mean), _LEAST_SLOPE * unit)
+        delta = delta + (miss if plain else np.clip(miss / slope, -_STEP, _STEP))
         last = shifted(delta, slope)
         now, curve = effect(last)
     return found, least, length
