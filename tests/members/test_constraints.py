@@ -349,3 +349,11 @@ def test_three_classes_cannot_rise():
 def test_monotone_must_map_columns():
     with pytest.raises(TypeError, match="monotone must map columns"):
         FlockRegressor(monotone=["bmi"]).fit(*numbers())
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e200])
+def test_where_only_a_constant_keeps_the_constraint_the_flock_is_one(scale):
+    x = np.random.default_rng(0).standard_normal((80, 1))
+    flock = FlockRegressor(monotone={0: 1}, random_state=0).fit(x * scale, -x[:, 0])
+    assert monotone_certificate(flock, 0, 1).holds
+    assert np.ptp(flock.predict(x * scale)) == 0

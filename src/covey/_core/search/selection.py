@@ -171,7 +171,7 @@ def thrifty_weights(
         return greedy_weights(pick_losses, n_candidates, affordable=allowed.affordable)
 
     best = chosen = selection(np.inf)
-    fewest = int(budget.n_terms.min())
+    fewest = max(1, int(budget.n_terms.min()))  # a constant has no terms, and cannot have fewer
     while True:
         n_terms = int(budget.n_terms[chosen > 0].sum())
         allowed = int(n_terms * _FEWER)
