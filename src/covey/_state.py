@@ -542,6 +542,15 @@ class OrAbsent(OrNone):
         return True
 
 
+@dataclass(frozen=True)
+class Later(OrNone):
+    """A value of a kind, or None, that files of before do not have."""
+
+    def read(self, node: Any, name: str, sizes: Sizes) -> Any:
+        """Return the value, or None."""
+        return super().read(node, name, sizes) if node.has(name) else None
+
+
 # The names of a table's columns, which an array does not have.
 FEATURE_NAMES = OrAbsent(Texts("F", different=True, make=names_array))
 

@@ -114,6 +114,7 @@ def fit(
     from covey.cli import _evaluate as evaluating
     from covey.cli._fit_summary import show_fit
     from covey.cli._fitting import checked_limits, checked_search, flock
+    from covey.cli._life import remembered
     from covey.cli._models import keep_evaluation, save_model
     from covey.cli._problem import read_problem
     from covey.cli._writing import check_writable
@@ -223,6 +224,7 @@ def fit(
     for remark in evaluation.remarks:
         console.note(remark.sentence)
     keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
+    found.model.life_ = remembered(found.model, "fit", table, n_rows, plan=reading)
     save_model(found.model, model, problem.table, keeps_rows=not no_rows)
     for file in files:
         Path(file).unlink(missing_ok=True)

@@ -71,6 +71,8 @@ class Batches:
         The most rows that wait; a request beyond is refused.
     seconds : float
         How long a request waits for its answer.
+    after : callable, optional
+        ``after(rows, how, answers)`` is called once the answers of a call are on their way.
     """
 
     def __init__(
@@ -79,8 +81,9 @@ class Batches:
         most_rows: int,
         most_waiting: int,
         seconds: float,
+        after: Callable[[Sequence[Any], Any, Sequence[Any]], object] = lambda *call: None,
     ):
-        self._compute, self._most_rows = compute, most_rows
+        self._compute, self._most_rows, self._after = compute, most_rows, after
         self._most_waiting, self._seconds = most_waiting, seconds
         self._jobs: deque[_Job] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="covey-serve")
@@ -118,12 +121,16 @@ class Batches:
 
     def _answer(self, jobs: Sequence[_Job]) -> None:
         try:
-            made = iter(self._compute([row for job in jobs for row in job[0]], jobs[0][1]))
+            every, how = [row for job in jobs for row in job[0]], jobs[0][1]
+            made = self._compute(every, how)
+            left = iter(made)
             for rows, _, answers in jobs:
-                answers.set_result(list(islice(made, len(rows))))
+                answers.set_result(list(islice(left, len(rows))))
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0][2].set_exception(error)
                 return
             for job in jobs:
                 self._answer([job])
+        else:
+            self._after(every, how, made)
