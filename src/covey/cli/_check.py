@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from covey._number_words import named
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
@@ -70,7 +71,9 @@ def check(
         with writing(report):
             page.save(report)
     if remember:
-        fitted.life_ = remembered(fitted, "check", table, n_rows, found.sentences[0])
+        # Without values of the rows, which sentences name.
+        said = f"changed: {named(found.changed, 8)}" if found.changed else "nothing has changed"
+        fitted.life_ = remembered(fitted, "check", table, n_rows, said)
         models.save_model(fitted, model, frame, keeps_rows=hasattr(fitted, "seen_"))
     if prometheus:
         console.result(found.to_prometheus().rstrip("\n"))

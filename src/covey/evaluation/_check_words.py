@@ -31,6 +31,8 @@ def column_words(one: ColumnCounts, kinds: list[str], unit: str | None) -> str:
         f"(at the fit {getattr(one.encoder, 'seen', 'not so')})",
         "gaps": f"{rough(one.missing)} of its values are missing, not {rough(one.seen.missing)}",
     }
+    if "written" in kinds:
+        del said["gaps"]  # what cannot be read counts as missing
     parts = [said[kind] for kind in said if kind in kinds]
     between = "" if parts[0].startswith(("is ", "has ")) else ":"
     return f"{one.seen.name}{between} {'; '.join(parts)}"

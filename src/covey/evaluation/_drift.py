@@ -184,11 +184,6 @@ class ColumnCounts:
         if n_then and then == then and n_now:
             p = two_shares(then * n_then, n_then, self.missing * n_now, n_now)
             found["gaps"] = p, abs(self.missing - then)
-        if not self.is_known or not self.n_present:
-            return found
-        before, now = self.both
-        p = difference(before, now * factor, self.spread is not None)
-        found["values"] = p, max(self.distance, self.stability)
         odd = getattr(self.encoder, "odd", 0.0)
         kinds = ("written", self.n_unread, odd), ("new", self.n_new, self._share_of_new())
         for kind, count, share in kinds:
@@ -196,6 +191,10 @@ class ColumnCounts:
                 n = self.n_present + self.n_unread
                 p = two_shares(share * n_then, n_then, count * factor, n * factor)
                 found[kind] = p, count / n - share
+        if self.is_known and self.n_present:
+            before, now = self.both
+            p = difference(before, now * factor, self.spread is not None)
+            found["values"] = p, max(self.distance, self.stability)
         return found
 
     @property
@@ -220,7 +219,8 @@ class ColumnCounts:
         """Return about how many words were to be new anyway (Good and Turing)."""
         if self.spread is not None or not self.seen.is_complete:
             return float(max(0.0, 1.0 - sum(self.seen.shares)))
-        return sum(round(share * self.n_then) == 1 for share in self.seen.shares) / self.n_then
+        once = sum(round(share * self.n_then) == 1 for share in self.seen.shares)
+        return once / max(1, self.n_then)
 
     def unit(self) -> str | None:
         """Name the conversion after which new values are like those seen, if there is one."""
