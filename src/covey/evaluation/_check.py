@@ -438,7 +438,7 @@ class Outlook:
     """
 
     def __init__(self, model: Any, known: Any) -> None:
-        weight, evaluation = known.weight, getattr(model, "evaluation_", None)
+        weight = known.weight
         self.said: Any = np.zeros(0)
         self.true: Any = np.zeros(0)
         self.edges: np.ndarray | None = None
@@ -468,7 +468,7 @@ class Outlook:
         self.coef = prior + inverse @ (z.T @ (weight * (loss - z @ prior)))
         left = loss - z @ self.coef
         self.variance = float(np.average(left**2, weights=weight))
-        self.slack = _cluster_effect(evaluation)
+        self.slack = _cluster_effect(getattr(model, "evaluation_", None), self.before)
         each = z * (weight * left)[:, None]
         self.covariance = self.slack * inverse @ (each.T @ each) @ inverse
         self.n, self.terms, self.total = 0, np.zeros(len(prior)), 0.0
@@ -512,14 +512,14 @@ class Outlook:
         return Interval(min(max(value, 0.0), 1.0), max(0.0, value - half), min(1.0, value + half))
 
 
-def _cluster_effect(evaluation: Any) -> float:
-    """Return how many rows of a group count as one, by the interval of the fit's own accuracy."""
+def _cluster_effect(evaluation: Any, before: Interval) -> float:
+    """Return how many rows of a group count as one, by the interval of the fit's own measure."""
     own = None if evaluation is None else evaluation.own
-    if own is None or evaluation.split != "groups" or "accuracy" not in own.measures:
+    if own is None or evaluation.split != "groups" or evaluation.n_held_out < 2:
         return 1.0
-    value, low, high = own.main
-    alone = proportion_interval(round(value * evaluation.n_held_out), evaluation.n_held_out)
-    return max(1.0, ((high - low) / max(1e-9, alone.high - alone.low)) ** 2)
+    found = own.get("mae" if evaluation.task == "numbers" else "accuracy")
+    effect = ((found.high - found.low) / max(1e-12, before.high - before.low)) ** 2
+    return effect if effect > 1.0 else 1.0
 
 
 def _repeats(X: Any, rows: np.ndarray) -> float:

@@ -12,7 +12,8 @@ from covey.evaluation._check import CHANCE_OF_LABELS, FEW_ROWS, MANY_REPEATS, Ch
 from covey.evaluation._drift import ColumnCounts
 
 _NUMBERS = ["None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
-_MOST_SAID = 8
+# How many columns are named, and the share of the importance that makes a change of them much.
+_MOST_SAID, _MUCH = 8, 0.2
 _MOVED = {
     "decisions": "It predicts classes in other shares: {}.",
     "who decides": "Others decide: {}.",
@@ -115,6 +116,7 @@ def remarks(found: Check, counts: Any) -> list[str]:
     """Return what the findings rest on, and what cannot be told."""
     unknown = [one.name for one in found.columns if one.state == "unknown"]
     units = [one.name for one in found.columns if one.unit]
+    share = sum(one.share or 0.0 for one in found.columns if one.state == "changed")
     dates = [one for one in counts.columns if one.seen.kind in ("date", "time") and one.spread]
     said = {
         f"Of {found.n_rows:,} rows {found.n_looked:,} were looked at, evenly spaced.": (
@@ -130,6 +132,10 @@ def remarks(found: Check, counts: Any) -> list[str]:
         "fit, or calibrate(X, y), gives it some.": found.expected is None,
         "What to expect counts on one thing: rows that look alike still have the same truth. If "
         "that has changed, no table without labels can show it.": found.expected is not None,
+        f"Columns that make up {rough(share)} of what the model looks at have changed: it is then "
+        "often less right than is expected. Measure it on some rows whose truth is known.": (
+            share > _MUCH and found.measured is None and found.expected is not None
+        ),
         f"Mend {named(units, 5)} first: with values that it never saw, the model is less right "
         "than it is sure.": units,
     }
