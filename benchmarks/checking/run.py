@@ -106,7 +106,7 @@ def changes(frame, y, rng):
     numbers = [
         name
         for name in frame.columns
-        if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].nunique() > 10
+        if pd.api.types.is_numeric_dtype(frame[name]) and frame[name].nunique() > 4
     ]
     words = [name for name in frame.columns if not pd.api.types.is_numeric_dtype(frame[name])]
     column, other = rng.choice(numbers, 2, replace=False)
@@ -264,10 +264,11 @@ def expected(show, speech, folder):
         changed = sum(one["state"] == "changed" for one in record["columns"])
         show(
             f"| {name} | {kind} | {show_(before)} "
-            f"| {show_(value)} ({show_(low)} to {show_(high)}) | {show_(measured)} | {'yes' if is_in else '**no**'} "
+            f"| {show_(value)} ({show_(low)} to {show_(high)}) "
+            f"| {show_(measured)} | {'yes' if is_in else '**no**'} "
             f"| {changed} of {len(record['columns'])} |"
         )
-    show("\n| split | tables | measured inside the interval of 95 % |")
+    show("\n## Inside\n\n| split | tables | measured inside the interval of 95 % |")
     show("| --- | --- | --- |")
     inside["all"] = [one for kind in list(inside) for one in inside[kind]]
     for kind, held in inside.items():
