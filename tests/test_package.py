@@ -19,7 +19,7 @@ NAMES = """
     Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor
     CodeBookClassifier SubsetSelector
-    ConsensusClustering consensus Evaluation evaluate
+    ConsensusClustering consensus Evaluation evaluate check
     Report build_report load save
     to_onnx make_quarter_circle
 """

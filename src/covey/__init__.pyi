@@ -19,7 +19,6 @@ from covey import utils as utils
 from covey.clustering import ConsensusClustering as ConsensusClustering
 from covey.clustering import consensus as consensus
 from covey.datasets import make_quarter_circle as make_quarter_circle
-from covey.evaluation import Check as Check
 from covey.evaluation import Evaluation as Evaluation
 from covey.evaluation import check as check
 from covey.evaluation import evaluate as evaluate

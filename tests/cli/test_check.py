@@ -8,7 +8,7 @@ import pytest
 
 import covey
 from covey.cli._check import evenly_spaced
-from covey.cli._life import remembered
+from covey.cli._events import remembered
 from covey.evaluation._life import MOST_EVENTS, Event, Life
 from tests.cli.conftest import patients
 

@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 import covey
 from covey import FlockClassifier, FlockRegressor, FusionClassifier, check
-from covey.evaluation._check import FEW_ROWS, RowCounts
+from covey.evaluation._check_record import FEW_ROWS
+from covey.evaluation._checking import RowCounts
 from covey.evaluation._drift import Spread, difference, distance, merged, two_shares
 
 

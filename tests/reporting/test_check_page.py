@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey import Check, FlockClassifier, check
+from covey import FlockClassifier, check
+from covey.evaluation import Check
 from covey.reporting import build_check_page
 
 ODD = "</script><b>name</b>"

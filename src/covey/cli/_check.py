@@ -50,9 +50,9 @@ def check(
     nothing has changed, 3 something has, 1 could not do it, 2 bad input.
     """
     from covey.cli import _models as models
-    from covey.cli._life import remembered
+    from covey.cli._events import remembered
     from covey.cli._writing import check_writable
-    from covey.evaluation._check import RowCounts
+    from covey.evaluation._checking import RowCounts
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(report, (".html", ".htm"), inputs=(table, model))
@@ -106,7 +106,7 @@ def _some_rows(
     from covey.cli import _models as models
     from covey.cli._problem import check_column
     from covey.cli._reading import read_pieces
-    from covey.evaluation._check import most_rows
+    from covey.evaluation._checking import most_rows
     from covey.tables._known_columns import formats_of
 
     classes, numbers = getattr(model, "classes_", None), models.number_columns(model)

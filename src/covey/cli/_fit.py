@@ -112,9 +112,9 @@ def fit(
     commonest class (or the mean) and a tuned linear model. Ctrl-C keeps what is finished.
     """
     from covey.cli import _evaluate as evaluating
+    from covey.cli._events import remembered
     from covey.cli._fit_summary import show_fit
     from covey.cli._fitting import checked_limits, checked_search, flock
-    from covey.cli._life import remembered
     from covey.cli._models import keep_evaluation, save_model
     from covey.cli._problem import read_problem
     from covey.cli._writing import check_writable

@@ -66,8 +66,8 @@ def refit(
 
     from covey.cli import _decide as decide
     from covey.cli import _evaluate as evaluating
+    from covey.cli._events import remembered
     from covey.cli._fit_summary import show_answers
-    from covey.cli._life import remembered
     from covey.cli._models import keep_evaluation, load_model, save_model
     from covey.cli._problem import row_hashes
     from covey.cli._report import write_report

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from covey._number_words import cell, counted, listed, named, number, quoted, rough, span
-from covey.evaluation._check import CHANCE_OF_LABELS, FEW_ROWS, MANY_REPEATS, Check, Shift
+from covey.evaluation._check_record import (
+    CHANCE_OF_LABELS,
+    FEW_ROWS,
+    MANY_REPEATS,
+    Check,
+    Shift,
+)
 from covey.evaluation._drift import ColumnCounts
 
 _NUMBERS = ["None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]

@@ -6,7 +6,7 @@ from covey import __version__
 from covey._number_words import cell, percent
 from covey._templates import Markup, environment
 from covey.evaluation import Check
-from covey.evaluation._check import CheckedColumn, Shift
+from covey.evaluation._check_record import CheckedColumn, Shift
 from covey.reporting._drawing import Bar, Dot, bars, box, dot_plot, line, svg
 from covey.reporting._report import Report
 from covey.reporting._words import described

@@ -12,7 +12,7 @@ import numpy as np
 from starlette.exceptions import HTTPException
 
 from covey._decisions import decided
-from covey.evaluation._check import RowCounts
+from covey.evaluation._checking import RowCounts
 from covey.inspection._row_card import unusual_words
 from covey.serving._columns import Column
 from covey.tables._categories import gap_word

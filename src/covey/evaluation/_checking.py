@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,16 +14,24 @@ from covey._blocks import as_table, take_rows
 from covey._core.arrays import evenly
 from covey._decisions import decided
 from covey._intervals import Interval, holm, mean_interval_from_sums, proportion_interval
+from covey.evaluation._check_record import (
+    CHANCE_OF_LABELS,
+    FEW_ROWS,
+    MANY_REPEATS,
+    Check,
+    CheckedColumn,
+    Shift,
+)
+from covey.evaluation._check_words import column_words, remarks, sentences
 from covey.evaluation._drift import ColumnCounts, Spread, difference, distance, merged
 from covey.evaluation._held_out import plain_label
-from covey.evaluation._record import Label, plain_data
 from covey.tables._categories import column_of
 from covey.tables._columns import feature_names
 from covey.tables._kinds import as_frame
 from covey.tables._known_columns import check_has, encoders_of, table_for
 
-# The chances that any change is told of a table without one, and of labels alone: together 5 %.
-_CHANCE, CHANCE_OF_LABELS = 0.04, 0.01
+# The chance that any change but that of labels is told of a table without one.
+_CHANCE = 0.04
 # The least difference that counts as a change, however sure it is: of a distribution (the distance
 # or the stability index), of gaps, of words that are new or of values that cannot be read.
 _LEAST = {"values": 0.1, "gaps": 0.05, "new": 0.01, "written": 0.01, "later": 0.01}
@@ -32,128 +39,11 @@ _LEAST = {"values": 0.1, "gaps": 0.05, "new": 0.01, "written": 0.01, "later": 0.
 _LEAST_SHIFT, _SLACK = 0.1, 0.05
 # The most rows that are looked at, and how many at once.
 MOST_ROWS, _AT_ONCE, _MOST_CELLS = 100_000, 10_000, 1 << 22
-# Fewer rows show only large changes. More repeated rows than this are no independent rows.
-FEW_ROWS, MANY_REPEATS = 100, 0.1
 # The rows held out, at least, for each of the mean errors by size.
 _ROWS_OF_BIN = 20
 # The place of a test that is of no column.
 _NO_COLUMN, _NONE = -1, np.zeros(0)
 _Z = 1.959964
-
-
-@dataclass(frozen=True)
-class CheckedColumn:
-    """A column of new rows beside what the model has seen of it.
-
-    ``tests`` has for each kind of change (values, gaps, new, written, later) the p-value, adjusted
-    for all tests of the table; ``then`` and ``now`` are shares of rows in the same bins.
-    """
-
-    name: str
-    kind: str
-    state: str  # "as before", "slight", "changed" or "unknown"
-    sentence: str = ""
-    unit: str | None = None
-    tests: dict[str, float] = field(default_factory=dict)
-    distance: float = 0.0
-    stability: float = 0.0  # the population stability index
-    missing_then: float = math.nan
-    missing: float = math.nan
-    share: float | None = None  # of the importance of all columns
-    then: list[float] = field(default_factory=list)
-    now: list[float] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Shift:
-    """A share of something in the decisions: that of a member, or of rows in a class."""
-
-    name: Label
-    then: float
-    now: float
-
-
-@dataclass(frozen=True)
-class Check:
-    """A comparison of new rows with those that a model was fitted on, without these.
-
-    `covey.check` makes it. It is plain data; the terminal, the page and JSON render it.
-
-    Attributes
-    ----------
-    holds : bool
-        Whether nothing has changed more than by chance.
-    columns : list of CheckedColumn
-        The columns of the model.
-    members, classes : list of Shift
-        The share of each member in the decisions, and of each class in what is predicted.
-    sure_then, sure : float
-        The mean probability of what is predicted, of rows held out at the fit, and now.
-    before, expected, measured : Interval or None
-        The share of right predictions (or the mean error of numbers): of rows held out at the fit,
-        to be expected of these rows, and found where the truth is given.
-    surprise : float or None
-        The chance of a measured value this far from the expected one.
-    changed : list of str
-        The names of columns that have changed, and "who decides", "sureness", "decisions",
-        "classes" and "accuracy" or "error" if those have.
-    sentences, remarks : list of str
-        The findings in words, the summary first; and what they rest on.
-
-    Examples
-    --------
-    >>> from covey.evaluation import Check
-    >>> Check("classes", n_rows=40).holds
-    True
-    """
-
-    task: str
-    target: str = ""
-    n_rows: int = 0
-    n_looked: int = 0
-    n_labels: int = 0
-    columns: list[CheckedColumn] = field(default_factory=list)
-    members: list[Shift] = field(default_factory=list)
-    classes: list[Shift] = field(default_factory=list)
-    sure_then: float = math.nan
-    sure: float = math.nan
-    before: Interval | None = None
-    expected: Interval | None = None
-    measured: Interval | None = None
-    surprise: float | None = None
-    changed: list[str] = field(default_factory=list)
-    sentences: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing has changed more than by chance."""
-        return not self.changed
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the record as dicts, lists, text and numbers; NaN becomes None."""
-        return {"holds": self.holds, **plain_data(self)}
-
-    def to_json(self) -> str:
-        """Return the record as JSON."""
-        return json.dumps(self.as_dict(), allow_nan=False)
-
-    def to_prometheus(self) -> str:
-        """Return the main numbers in the text format of Prometheus."""
-        found = {"holds": float(self.holds), "rows": self.n_rows}
-        found |= {"changed": len(self.changed), "sureness": self.sure}
-        for name in ("expected", "measured"):
-            one = getattr(self, name)
-            if one is not None:
-                found |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
-        lines = [f"covey_check_{name} {value:.6g}" for name, value in found.items()]
-        for one in self.columns:
-            label = json.dumps(one.name, ensure_ascii=False)
-            lines.append(f"covey_check_column_distance{{column={label}}} {one.distance:.6g}")
-        return "\n".join(lines) + "\n"
-
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
 
 
 def check(model: Any, X: Any, y: ArrayLike | None = None) -> Check:
@@ -229,7 +119,7 @@ class RowCounts:
         #: Of the rows with a truth: how many, how many are right or the sum of errors, of squares.
         self.n_rows, self.repeats, self.truths = 0, 0.0, np.zeros(3)
         shares = getattr(getattr(model, "model_", None), "shares", np.ones(1))
-        self.shares = shares / max(1e-300, shares.sum())
+        self.shares = shares / max(1e-12, shares.sum())
         self.weights = np.zeros((2, len(shares)))  # sums over rows, and those of squares
 
     def looked_at(self, X: Any, y: np.ndarray | None = None) -> Self:
@@ -332,8 +222,6 @@ class RowCounts:
 
     def found(self, n_rows: int | None = None) -> Check:
         """Return the comparison of all rows that were counted."""
-        from covey.evaluation._check_words import remarks, sentences
-
         tests = self._tests()
         adjusted = holm(np.array([p for p, _ in tests.values()]))
         p_values = dict(zip(tests, adjusted.tolist(), strict=True))
@@ -399,8 +287,6 @@ class RowCounts:
         return found, float(2 * norm.sf(gap / max(1e-12, self.outlook.error(n))))
 
     def _column(self, one: ColumnCounts, tests: dict[str, tuple[float, float]]) -> CheckedColumn:
-        from covey.evaluation._check_words import column_words
-
         known = getattr(getattr(self.model, "evaluation_", None), "columns", ())
         sure = [kind for kind, (p, size) in tests.items() if p < _CHANCE and size > 0]
         kinds = [kind for kind in sure if tests[kind][1] >= _LEAST[kind]]
