@@ -129,7 +129,7 @@ def test_a_refit_follows_the_plan_and_remembers_its_life(folder, run):
     newer(folder)
     result = run(
         *("refit", "flock.covey", "new.csv", "--with", "patients.csv", "--out", "b.covey"),
-        *("--json", "--report", "page.html"),
+        "--json",
         cwd=folder,
     )
     record = json.loads(result.stdout)
@@ -143,7 +143,6 @@ def test_a_refit_follows_the_plan_and_remembers_its_life(folder, run):
     assert record["evaluation"]["n_held_out"] < 90 < record["evaluation"]["n_rows"]
     assert [event.kind for event in new.life_.events] == ["fit", "refit"]
     assert new.life_.plan == {"drop": ["visited"]}
-    assert (folder / "page.html").exists()
 
 
 def test_a_better_model_replaces_the_old_one_and_a_worse_one_does_not(folder, run):
@@ -212,6 +211,9 @@ def test_show_tells_what_a_model_is_and_its_history(folder, run):
     record = json.loads(run("show", "flock.covey", "--json", cwd=folder).stdout)
     assert [one["kind"] for one in record["life"]["events"]] == ["fit", "check"]
     assert len(record["life"]["events"][0]["sha256"]) == 64
+    card = covey.load(folder / "flock.covey").model_card()
+    assert "## History\n\n- " in card
+    assert "check on new.csv" in card
 
 
 def test_a_remembered_check_changes_no_prediction(folder, run):

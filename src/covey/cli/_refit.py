@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace as replaced
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,7 +35,6 @@ _IF_BETTER = options.option(
     "chance on rows that neither was fitted on; otherwise the exit status is 3.",
     "--if-better",
 )
-_REPORT = options.option("Write a report about the new model.", metavar="FILE.html")
 
 
 def refit(
@@ -47,7 +45,6 @@ def refit(
     out: Annotated[str | None, _OUT] = None,
     replace: Annotated[bool, _REPLACE] = False,
     if_better: Annotated[bool, _IF_BETTER] = False,
-    report: Annotated[str | None, _REPORT] = None,
     group: options.Group = None,
     time: options.Time = None,
     seed: options.Seed = 0,
@@ -70,7 +67,6 @@ def refit(
     from covey.cli._fit_summary import show_answers
     from covey.cli._models import keep_evaluation, load_model, save_model
     from covey.cli._problem import row_hashes
-    from covey.cli._report import write_report
     from covey.cli._writing import check_writable
     from covey.evaluation import evaluate
     from covey.evaluation._held_out import Predicted
@@ -80,11 +76,8 @@ def refit(
     if replace and (out or if_better):
         other = "out" if out else "if-better"
         raise CommandError(f"--replace: it always replaces the old model; leave --{other} out.")
-    if report:
-        import covey.reporting  # noqa: F401 (names what to install)
     inputs = [model, table, *([old_rows] if old_rows else [])]
     check_writable(out, (".covey",), inputs=inputs)
-    check_writable(report, (".html", ".htm"), inputs=inputs)
     fitted = load_model(model)
     plan = dict(fitted.life_.plan) if hasattr(fitted, "life_") else {}
     if group or time:
@@ -134,11 +127,8 @@ def refit(
         console.result(f"Saved {path}, fitted on {len(problem.y):,} rows.")
     else:
         console.result("Nothing was saved" + ("." if if_better else "; --out or --replace does."))
-    if report:
-        write_report(evaluation, report, f"Predicting “{problem.target}” from {Path(table).name}")
-        console.result(f"Wrote {report}.")
     record = evaluation.without_rows().as_dict()
-    console.emit(better=is_better, said=said, saved=path, report=report, evaluation=record)
+    console.emit(better=is_better, said=said, saved=path, evaluation=record)
     if if_better and not is_better:
         raise typer.Exit(NOT_BETTER)
 

@@ -98,10 +98,10 @@ class RowCounts:
 
     def __init__(self, model: Any) -> None:
         seen = getattr(model, "_seen_columns", None)
-        if seen is None or not hasattr(model, "predict"):
+        if seen is None or isinstance(model, type):
             raise TypeError(
                 "check takes a fitted model of covey that remembers its columns, and this "
-                f"{type(model).__name__} remembers none; fit it with covey first."
+                f"{getattr(model, '__name__', type(model).__name__)} remembers none; fit it first."
             )
         self.model, self.n_seen = model, seen.n_rows
         self.classes: Any = getattr(model, "classes_", None)
@@ -118,7 +118,9 @@ class RowCounts:
         self.said, self.true = np.zeros((2, 0 if self.classes is None else len(self.classes)))
         #: Of the rows with a truth: how many, how many are right or the sum of errors, of squares.
         self.n_rows, self.repeats, self.truths = 0, 0.0, np.zeros(3)
-        shares = getattr(getattr(model, "model_", None), "shares", np.ones(1))
+        # Rules other than a gate give members other weights on rows that they were fitted on.
+        gated = getattr(getattr(model, "model_", None), "gate_coef", None) is not None
+        shares = model.model_.shares if gated else np.ones(1)
         self.shares = shares / max(1e-12, shares.sum())
         self.weights = np.zeros((2, len(shares)))  # sums over rows, and those of squares
 
@@ -412,10 +414,15 @@ def _repeats(X: Any, rows: np.ndarray) -> float:
     """Return the share of rows that repeat another one, more than a table of few values would."""
     if not hasattr(X, "iloc") or len(rows) < FEW_ROWS:
         return 0.0
-    some = X.iloc[evenly(rows, _AT_ONCE)].astype(str)
-    sizes = some.value_counts(sort=False).to_numpy()
-    shares = (some.iloc[:, k].value_counts(normalize=True) for k in range(some.shape[1]))
-    chance = math.prod(float((share**2).sum()) for share in shares)
+    import pandas as pd
+
+    most = max(FEW_ROWS, min(_AT_ONCE, _MOST_CELLS // 4 // max(1, X.shape[1])))
+    some = X.iloc[evenly(rows, most)].astype(str).astype(object)
+    hashes = [pd.util.hash_array(some.iloc[:, k].to_numpy()) for k in range(some.shape[1])]
+    counts = [np.unique(one, return_counts=True)[1] / len(some) for one in hashes]
+    chance = math.prod(float((share**2).sum()) for share in counts)
+    row = sum(one * np.uint64(2 * k + 1) for k, one in enumerate(hashes))
+    sizes = np.unique(row, return_counts=True)[1]
     pairs = float(np.sum(sizes * (sizes - 1.0))) / len(some) ** 2
     return 0.0 if pairs <= 10 * chance else 1.0 - len(sizes) / len(some)
 

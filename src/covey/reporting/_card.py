@@ -99,6 +99,7 @@ def build_card(
         "## Members",
         *filter(None, [sentences.size(known)]),
         _members(model),
+        *_history(model),
         "## Parameters",
         _parameters(model),
         "## How to use it",
@@ -181,6 +182,14 @@ def _members(model: Any) -> str:
         if not isinstance(member, str)
     ]
     return "\n".join([f"Fused by `{model.fuser_.title}`:", "", *lines])
+
+
+def _history(model: Any) -> list[str]:
+    """Return what was done with the model, as its file tells."""
+    corrections = getattr(getattr(model, "model_", None), "corrections", None) or ()
+    events = getattr(getattr(model, "life_", None), "events", ())
+    lines = [f"- {_plain(one_line(str(one)))}" for one in (*events, *corrections)]
+    return ["## History", "\n".join(lines)] if lines else []
 
 
 def _parameters(model: Any) -> str:
