@@ -281,9 +281,9 @@ def expected(show, speech, folder):
 
 def seconds(show, folder):
     """Seconds and memory of the command on short and long tables."""
-    frame = table_of(*FIVE["orange juice"])
+    frame = table_of(*FIVE["Chilean vote"])
     frame.to_csv(folder / "train.csv", index=False)
-    fit = ("fit", "train.csv", "--target", "Purchase", "--effort", "fast", "--quiet")
+    fit = ("fit", "train.csv", "--target", "vote", "--effort", "fast", "--quiet")
     command(*fit, folder=folder)
     show("## Seconds\n")
     show("| rows | seconds | most memory, MB |")

@@ -115,7 +115,7 @@ def _range(found: Check, one: Any) -> str:
 
 def _most_moved(shifts: list[Shift]) -> str:
     most = sorted(shifts, key=lambda one: -abs(one.now - one.then))[:3]
-    return listed(f"{one.name} {rough(one.now)}, not {rough(one.then)}" for one in most)
+    return listed(f"{one.name} {rough(one.now)} (was {rough(one.then)})" for one in most)
 
 
 def remarks(found: Check, counts: Any) -> list[str]:

@@ -41,22 +41,20 @@ def build_check_page(found: Check, *, title: str = "") -> Report:
     changed = [one for one in found.columns if one.state == "changed"]
     changed.sort(key=lambda one: (-(one.share or 0.0), -one.distance))
     lead, *rest = found.sentences or ["Nothing is known."]
+    drawn = [one for one in changed if one.now][:_MOST_DRAWN]
+    below = {f"{one.sentence}." for one in drawn}  # beside their drawings
     return Report(
         environment("covey.reporting")
         .get_template("check.html")
         .render(
             title=title or "A check on new rows",
             lead=lead,
-            rest=rest,
+            rest=[sentence for sentence in rest if sentence not in below],
             found=found,
             percent=percent,
             cell=cell,
             outlook=_outlook(found),
-            drawn=[
-                (one, _then_and_now(f"column{place}", one))
-                for place, one in enumerate(changed[:_MOST_DRAWN])
-                if one.now
-            ],
+            drawn=[(one, _then_and_now(f"column{place}", one)) for place, one in enumerate(drawn)],
             decisions=[
                 (heading, drawing)
                 for heading, drawing in (
