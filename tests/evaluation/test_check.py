@@ -204,6 +204,7 @@ def test_a_file_of_before_tells_what_it_cannot_tell(flock):
     found = check(model, people(200)[0])
     assert found.holds
     assert {one.state for one in found.columns} == {"unknown"}
+    assert found.sentences[0].startswith("It cannot be told whether its columns have changed.")
     assert sum(said.startswith("Cannot be told") for said in found.remarks) == 2
 
 

@@ -73,6 +73,8 @@ def sentences(found: Check) -> list[str]:
     lead = f"{_NUMBERS[n] if n < len(_NUMBERS) else n} of {counted(total, 'column')} "
     lead += "has changed" if n < 2 else "have changed"
     lead += f": {changed[0].sentence}." if n else " beyond chance."
+    if not total:
+        lead = "It cannot be told whether its columns have changed."
     said = [f"{one.sentence}." for one in changed[1:_MOST_SAID]]
     if n > _MOST_SAID:
         said.append(f"{n - _MOST_SAID} more columns have changed.")
