@@ -157,7 +157,7 @@ class RowCounts:
             X = X[list(feature_names(model))]
         elif X.ndim != 2 or X.shape[1] != n_columns:
             raise ValueError(f"X must have the {n_columns} columns of the model, got {X.shape}.")
-        is_table = hasattr(X, "iloc") and hasattr(model, "model_")
+        is_table = said is None and hasattr(X, "iloc") and hasattr(model, "model_")
         rows = table_for(model, X) if is_table else X
         cells = X.toarray() if hasattr(X, "tocsr") else X
         if said is None:

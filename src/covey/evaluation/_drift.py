@@ -137,7 +137,7 @@ class ColumnCounts:
             numbers = np.delete(numbers, lost)
             self.n_present += len(numbers)
             self.spread.add(numbers)
-            left = category_words(as_series(values).iloc[lost])
+            left = category_words(as_series(values).iloc[lost]) if len(lost) else []
             strange = [word for word in left if word not in (None, "inf", "-inf")]
             self.n_unread += len(strange)
             if self.seen.kind == "number" and self.spread.distance() > _FAR:

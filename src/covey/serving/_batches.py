@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 
 from covey._validation import check_number
 
+# While requests wait, what is to be done after a call is done after one of so many.
+_BUSY = 8
 _Job = tuple[Sequence[Any], Hashable, Future[Sequence[Any]]]
 
 
@@ -72,7 +74,8 @@ class Batches:
     seconds : float
         How long a request waits for its answer.
     after : callable, optional
-        ``after(rows, how, answers)`` is called once the answers of a call are on their way.
+        ``after(rows, how, answers)`` is called once the answers of a call are on their way; while
+        other requests wait, of one call in eight.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Batches:
     ):
         self._compute, self._most_rows, self._after = compute, most_rows, after
         self._most_waiting, self._seconds = most_waiting, seconds
+        self._n_calls = 0
         self._jobs: deque[_Job] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="covey-serve")
         self.waiting = 0  # rows
@@ -133,4 +137,6 @@ class Batches:
             for job in jobs:
                 self._answer([job])
         else:
-            self._after(every, how, made)
+            self._n_calls += 1
+            if not self._jobs or self._n_calls % _BUSY == 0:
+                self._after(every, how, made)
