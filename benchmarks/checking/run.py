@@ -6,7 +6,7 @@ it expects a model to be without labels.
 
 prints, and writes to ``report.md`` beside this file:
 
-- *found*: for each of eleven changes and each of five tables, the share of draws in which the
+- *found*: for each of twelve changes and each of five tables, the share of draws in which the
   check tells of it, without labels and with them, and that of draws without any change;
 - *expected*: models of ``covey fit`` on a part of a table, by chance, by groups (people, speakers,
   schools) or in time, and the accuracy or mean error that ``covey check`` expects of the rest
@@ -112,6 +112,12 @@ def changes(frame, y, rng):
     column, other = rng.choice(numbers, 2, replace=False)
     values, word = frame[column], rng.choice(words)
     spread, middle = values.std(), values.mean()
+    yield (
+        "shift by a fifth of a deviation",
+        frame.assign(**{column: values + spread / 5}),
+        y,
+        {column},
+    )
     yield "shift by half a deviation", frame.assign(**{column: values + spread / 2}), y, {column}
     wide = frame.assign(**{column: middle + 1.5 * (values - middle)})
     yield "scale by 1.5", wide, y, {column}
@@ -170,7 +176,8 @@ def found(show):
                         hits[key] = hits.get(key, 0) + found_by(name, result, columns)
                         counts[key] = counts.get(key, 0) + 1
     names = list(dict.fromkeys(name for name, _, _ in hits))
-    show("## Found\n")
+    show("## Found")
+    show("")
     show(f"| change | {' | '.join(FIVE)} | all | all, with labels |")
     show("| --- |" + " --- |" * (len(FIVE) + 2))
     for name in names:
@@ -227,7 +234,8 @@ def expected(show, speech, folder):
     for name, group in SPEECH.items():
         if (speech / f"{name}_acoustic.csv").exists():
             tables[f"{name}, speakers"] = (None, name, "target", [], group, None)
-    show("## Expected\n")
+    show("## Expected")
+    show("")
     show("| table | split | at the fit | expected | measured | inside | changed columns |")
     show("| --- | --- | --- | --- | --- | --- | --- |")
     inside = {}
@@ -285,7 +293,8 @@ def seconds(show, folder):
     frame.to_csv(folder / "train.csv", index=False)
     fit = ("fit", "train.csv", "--target", "vote", "--effort", "fast", "--quiet")
     command(*fit, folder=folder)
-    show("## Seconds\n")
+    show("## Seconds")
+    show("")
     show("| rows | seconds | most memory, MB |")
     show("| --- | --- | --- |")
     for n_rows in (1_000, 1_000_000):
@@ -309,30 +318,44 @@ def seconds(show, folder):
 
 
 def main():
-    """Print the parts that are wanted, and write a report of all of them."""
+    """Print the parts that are wanted, and write them into the report, beside the others."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=["found", "expected", "seconds"])
     parser.add_argument("--speech", type=Path, default=HERE.parents[2] / "shared" / "data")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = ["# Checks of models on new rows\n", "By `python -m benchmarks.checking.run`.\n"]
-
-    def show(line):
-        print(line, flush=True)
-        lines.append(line)
-
+    parts, path = ["found", "expected", "seconds"], HERE / "report.md"
+    texts = [
+        (HERE / "report.md").read_text(encoding="utf-8").partition(f"## {part.title()}\n")[2]
+        if path.exists()
+        else ""
+        for part in parts
+    ]
+    # A part ends where the next one begins.
+    texts = [
+        text.partition(f"## {after.title()}\n")[0]
+        for text, after in zip(texts, [*parts[1:], "the end"], strict=True)
+    ]
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        parts = {
-            "found": lambda: found(show),
-            "expected": lambda: expected(show, given.speech, folder),
-            "seconds": lambda: seconds(show, folder),
-        }
-        for part, run in parts.items():
-            if given.only in (None, part):
-                run()
-    if given.only is None:
-        (HERE / "report.md").write_text("\n".join(lines), encoding="utf-8")
+        for number, part in enumerate(parts):
+            if given.only not in (None, part):
+                continue
+            lines = []
+
+            def show(line, lines=lines):
+                print(line, flush=True)
+                lines.append(line)
+
+            if part == "found":
+                found(show)
+            elif part == "expected":
+                expected(show, given.speech, Path(name))
+            else:
+                seconds(show, Path(name))
+            texts[number] = "\n".join(lines[1:]) + "\n"
+    head = "# Checks of models on new rows\n\nBy `python -m benchmarks.checking.run`.\n\n"
+    written = (f"## {part.title()}\n{text}" for part, text in zip(parts, texts, strict=True))
+    path.write_text(head + "".join(written), encoding="utf-8")
 
 
 if __name__ == "__main__":
