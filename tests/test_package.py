@@ -20,7 +20,7 @@ NAMES = """
     Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor
     CodeBookClassifier SubsetSelector
-    ConsensusClustering consensus Evaluation evaluate GroupTimeSplit
+    ConsensusClustering consensus Evaluation evaluate GroupTimeSplit check
     Report build_report load save
     to_onnx make_quarter_circle
 """

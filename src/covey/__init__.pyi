@@ -21,6 +21,7 @@ from covey.clustering import ConsensusClustering as ConsensusClustering
 from covey.clustering import consensus as consensus
 from covey.datasets import make_quarter_circle as make_quarter_circle
 from covey.evaluation import Evaluation as Evaluation
+from covey.evaluation import check as check
 from covey.evaluation import evaluate as evaluate
 from covey.fusers import Fuser as Fuser
 from covey.fusers import Gate as Gate

@@ -542,12 +542,14 @@ class OrAbsent(OrNone):
         return True
 
 
+@dataclass(frozen=True)
 class OrMissing(OrNone):
     """A value of a kind that files lack where it is empty, as files of before do."""
 
     def of(self, owner: Any, name: str) -> Any:
         """Return the value, or ABSENT, which is not written."""
-        return getattr(owner, name) or ABSENT
+        value = getattr(owner, name, None)
+        return ABSENT if value is None or (isinstance(value, tuple) and not value) else value
 
     def read(self, node: Any, name: str, sizes: Sizes) -> Any:
         """Return the value, or ABSENT."""

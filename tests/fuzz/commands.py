@@ -110,6 +110,8 @@ def _run(rng, folder):
             one_of(rng, ["o.csv", name, "o.parquet"]),
         ],
         "report": ["report", "m.covey", name, "--out", "page.html"],
+        "check": ["check", "m.covey", name, "--report", "page.html"],
+        "refit": ["refit", "m.covey", name, "--out", "n.covey"],
         "export": ["export", "m.covey", "--onnx", "m.onnx"],
         "edit": [
             *("edit", "m.covey", "--out", one_of(rng, ["e.covey", "e.covey", "m.covey"])),
@@ -118,10 +120,9 @@ def _run(rng, folder):
             *(("--refit",) if chance(rng, 0.2) else ()),
         ],
     }
-    chosen = one_of(
-        rng, ["fit", "predict", "predict", "predict", "select", "fuse", "report", "edit"]
-    )
-    if chosen in ("predict", "report", "edit") and chance(rng, 0.9):
+    every = ["fit", "predict", "predict", "predict", "select", "fuse", "report", "edit"]
+    chosen = one_of(rng, [*every, "check", "refit"])
+    if chosen in ("predict", "report", "edit", "check", "refit") and chance(rng, 0.9):
         outcome = _invoke(commands["fit"] + ["--quiet"])
         if outcome == "refused":
             return "fit", outcome
@@ -145,6 +146,11 @@ def _run(rng, folder):
     }
     options = extra.get(chosen, [])
     more = [part for option in options if chance(rng, 0.3) for part in option]
+    if chosen in ("check", "refit") and chance(rng, 0.7):
+        # Columns of the same names with other values, and perhaps others.
+        commands[chosen][2] = written(
+            rng, frame.assign(**dict(table(rng).iloc[: len(frame)])), folder
+        )
     outcome = _invoke(commands[chosen] + more)
     if chosen == "predict" and outcome == "answer":
         _check_rows(frame, "o.csv")
@@ -159,6 +165,8 @@ def _invoke(arguments):
     said = result.stderr
     if "Traceback" in said or "\x1b[2J" in result.output or "\x1b[31m" in result.output:
         raise OutcomeError("raw output", f"{arguments[0]}: {said[-200:]!r}")
+    if result.exit_code == 3 and arguments[0] == "check":
+        return "answer"  # something has changed
     if result.exit_code and ("covey: " not in said or "COVEY_DEBUG" in said):
         raise OutcomeError("no sentence", f"{arguments[0]}: {said[-200:]!r}")
     # Names of columns may be long, and are not ours.

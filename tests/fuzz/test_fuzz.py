@@ -34,7 +34,7 @@ def test_all_public_estimators_and_functions_are_tried():
     called = {name for name, one in public.items() if inspect.isfunction(one)}
     tried = set(", ".join(functions.FUNCTIONS).split(", "))
     # Evaluations, pages, graphs and explanations are what commands write.
-    written = {"build_report", "evaluate", "to_onnx"}
+    written = {"build_report", "check", "evaluate", "to_onnx"}
     explained = "column_effect column_importance contributions curves reasons row_card"
     explained = {*explained.split(), "smallest_change", "what_if"}
     assert called - tried == written | explained

@@ -384,3 +384,39 @@ def test_every_answer_tells_browsers_to_be_careful(client, rows):
         assert answer.headers["x-frame-options"] == "DENY"
         assert "access-control-allow-origin" not in answer.headers
         assert "server" not in answer.headers
+
+
+def test_rows_that_were_predicted_are_checked_and_not_kept(model, rows):
+    app = make_app(model)
+    client = TestClient(app, base_url="http://localhost")
+    assert "No row was predicted yet" in error_of(client.get("/check"), 503)
+    client.post("/what-if", json={"row": rows[0], "changes": {}})
+    assert client.get("/check").status_code == 503  # what might be is not counted
+    client.post("/predict", json={"rows": rows})
+    found = checked(client, len(rows))
+    assert found["n_rows"] == len(rows)
+    assert found["holds"]
+    client.post("/predict", json={"rows": [{**row, "age": 10_000.0} for row in rows]})
+    found = checked(client, 2 * len(rows))
+    assert "age" in found["changed"]
+    assert 0 < found["expected"][0] < 1
+    assert "seen, such as" not in " ".join(found["sentences"])
+
+
+def checked(client, n_rows):
+    """The check of a server once it has counted so many rows: it counts after it has answered."""
+    for _ in range(200):
+        answer = client.get("/check")
+        if answer.status_code == 200 and answer.json()["n_rows"] >= n_rows:
+            return answer.json()
+    raise AssertionError("the rows were not counted")
+
+
+def test_counts_of_rows_begin_anew_before_they_are_too_old(model, rows, monkeypatch):
+    answers = importlib.import_module("covey.serving._answers")
+    monkeypatch.setattr(answers, "_ROWS_COUNTED", 100)
+    client = TestClient(make_app(model), base_url="http://localhost")
+    for number in range(1, 5):
+        client.post("/predict", json={"rows": rows[:60]})
+        seen = checked(client, 60)["n_rows"]
+        assert seen <= 160, number

@@ -109,3 +109,25 @@ def test_who_has_waited_too_long_is_told_and_not_computed():
 
     asyncio.run(ask())
     assert computed == [1, 3]
+
+
+def test_what_follows_a_call_keeps_few_waiting():
+    followed = []
+
+    def after(rows, how, answers):
+        followed.append((list(rows), how, list(answers)))
+
+    def slow(rows, how):
+        time.sleep(0.01)
+        return [2 * row for row in rows]
+
+    one = batches(slow, most_rows=1, after=after)
+
+    async def ask():
+        await one.ask([3], "alone")
+        await asyncio.gather(*(one.ask([number], "many") for number in range(40)))
+
+    asyncio.run(ask())
+    one._thread.shutdown(wait=True)
+    assert followed[0] == ([3], "alone", [6])
+    assert 2 <= len(followed) <= 10  # of 41 calls

@@ -19,6 +19,9 @@ _COMMANDS = {
     "predict": "Predict every row of a table.",
     "explain": "Explain one row: why, how sure, and what would change it.",
     "select": "Show which columns matter, and which pairs.",
+    "check": "See whether a model still holds on new rows.",
+    "refit": "Fit a model again, and compare it with the old one.",
+    "show": "Show what a model is, on what it was fitted, and its history.",
     "compare": "Compare flocks with the usual models.",
     "report": "Show on a page how good a model is, and why.",
     "serve": "Show a model as a web page, and answer programs.",
@@ -73,7 +76,7 @@ def _make_app() -> Any:
         Tables are CSV, TSV, Parquet, xlsx, xls, ods, JSON-lines, SQLite or DuckDB files, text with
         or without gzip, or "-" for standard input.
         Missing values are empty, or NA, NaN, null, None or "?", which a class may be called too.
-        Exit status: 0 done, 1 could not do it, 2 bad input.
+        Exit status: 0 done, 1 could not do it, 2 bad input, 3 a check found a change.
         """
 
     for name, short_help in _COMMANDS.items():

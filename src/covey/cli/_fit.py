@@ -142,6 +142,7 @@ def fit(
     """
     from covey.cli import _evaluate as evaluating
     from covey.cli import _fitting as fitting
+    from covey.cli._events import remembered
     from covey.cli._fit_summary import show_fit
     from covey.cli._fitting import flock
     from covey.cli._models import keep_evaluation, save_model
@@ -271,6 +272,7 @@ def fit(
     for remark in evaluation.remarks:
         console.note(remark.sentence)
     keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
+    found.model.life_ = remembered(found.model, "fit", table, n_rows, plan=reading)
     save_model(found.model, model, problem.table, keeps_rows=not no_rows)
     for file in files:
         Path(file).unlink(missing_ok=True)

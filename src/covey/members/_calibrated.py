@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from covey._core.quantiles import least_accuracy, upper_bound
-from covey._state import Array, Index, OneOf
+from covey._state import Array, Index, OneOf, OrMissing
 from covey._validation import check_number
 
 OUT_OF_FOLD, GIVEN_ROWS = "out of fold", "given rows"
@@ -115,18 +115,19 @@ class SetCalibration:
 
 @dataclass(frozen=True, eq=False)
 class IntervalCalibration:
-    """The errors of numbers predicted of rows held out, sorted."""
+    """The errors of numbers predicted of rows held out, sorted, and what was predicted."""
 
     source: Annotated[str, OneOf(OUT_OF_FOLD, GIVEN_ROWS)]
     error: Annotated[np.ndarray, Array("S")]
     weight: Annotated[np.ndarray, Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1)]
+    predicted: Annotated[np.ndarray | None, OrMissing(Array("S"))] = None
 
     @classmethod
     def of(cls, source: str, y: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> Self:
         """Keep how far off predictions were."""
         error = y - predicted
-        order = np.lexsort((weight, error))
-        return cls(source, error[order], weight[order])
+        order = np.lexsort((predicted, weight, error))
+        return cls(source, error[order], weight[order], predicted[order])
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return how far below and above a prediction the bounds of a level are."""

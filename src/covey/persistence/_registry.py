@@ -12,6 +12,7 @@ from typing import Any
 
 from covey._state import StateError
 from covey.evaluation import Evaluation
+from covey.evaluation._life import Life
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._nodes import Node
 from covey.persistence._refusals import ModelFileError, NotCoveredError
@@ -54,6 +55,8 @@ HOMES = {
 }
 # The classes that predict by training rows.
 _OF_ROWS = {"DynamicSelection", "KNeighborsClassifier", "KNeighborsRegressor", "SVC", "SVR"}
+# Records of plain data that go with a model.
+_RECORDS: dict[str, Any] = {"evaluation": Evaluation, "life": Life}
 # Classes within models that a module writes and reads by functions of its own.
 _BY_HAND = {
     "Preparation": "_preparations",
@@ -84,9 +87,10 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     if name in _OF_ROWS and not out.keeps_rows:
         raise ModelFileError(f"A {name} predicts by rows of its training; save it with rows=True.")
     written = {"kind": name, **format_of(name).write(model, out)}
-    # Data that the command line keeps with a model: its evaluation, and hashes of its rows.
-    if "evaluation_" in vars(model):
-        written["evaluation"] = vars(model)["evaluation_"].to_json()
+    # Data that the command line keeps with a model: its evaluation, life, and hashes of its rows.
+    for part in _RECORDS:
+        if f"{part}_" in vars(model):
+            written[part] = vars(model)[f"{part}_"].to_json()
     if "seen_" in vars(model) and out.keeps_rows:
         written["rows"] = out.array(vars(model)["seen_"], "unsigned")
     return written
@@ -100,13 +104,14 @@ def read_model(node: Node) -> Any:
             model = format_of(name).read(node)
         except StateError as error:
             node.refuse(error)
-        if node.has("evaluation"):
-            known = node.plain("evaluation")
-            node.check(isinstance(known, str), "evaluation", "is not text.")
-            try:
-                model.evaluation_ = Evaluation.from_json(known)
-            except (ValueError, RecursionError):
-                node.check(False, "evaluation", "is none.")
+        for part, record in _RECORDS.items():
+            if node.has(part):
+                known = node.plain(part)
+                node.check(isinstance(known, str), part, "is not text.")
+                try:
+                    setattr(model, f"{part}_", record.from_json(known))
+                except (ValueError, RecursionError):
+                    node.check(False, part, "is none.")
         if node.has("rows"):
             model.seen_ = node.array("rows", (None,), "unsigned")
         return model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -32,7 +33,43 @@ def write(seen: SeenColumns, out: Writer) -> dict[str, Any]:
             if column.kind != "number"
         ],
         **_written_rows(seen, out),
+        **_written_shares(seen, out),
     }
+
+
+def _written_shares(seen: SeenColumns, out: Writer) -> dict[str, Any]:
+    """Return how the values of all columns are spread, one column after the other."""
+    if not seen.n_rows:
+        return {}
+    shares = [share for one in seen.columns for share in one.shares]
+    below = [share for one in seen.columns for share in one.below or (0.0,) * len(one.shares)]
+    missing = [one.missing for one in seen.columns]
+    return {
+        "n_rows": seen.n_rows,
+        **{
+            name: out.array(np.array(values, dtype=np.float64))
+            for name, values in (("shares", shares), ("below", below), ("missing", missing))
+        },
+    }
+
+
+def _with_shares(inner: Node, columns: list[SeenColumn]) -> tuple[list[SeenColumn], int]:
+    """Return columns with the shares of their values; files of before have none."""
+    if not inner.has("n_rows"):
+        return columns, 0
+    ends = np.cumsum([len(one.values) for one in columns]).tolist()
+    parts = ("shares", "below")
+    shares, below = (inner.array(name, (ends[-1],), low=0.0, high=1.0) for name in parts)
+    missing = inner.array("missing", (len(columns),), low=0.0, high=1.0, nan=True).tolist()
+    return [
+        replace(
+            one,
+            shares=tuple(shares[start:end].tolist()),
+            below=() if one.kind == "word" else tuple(below[start:end].tolist()),
+            missing=share,
+        )
+        for one, start, end, share in zip(columns, [0, *ends], ends, missing, strict=False)
+    ], inner.whole("n_rows", 1)
 
 
 def _written_rows(seen: SeenColumns, out: Writer) -> dict[str, Any]:
@@ -91,7 +128,8 @@ def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[SeenColumns, d
         proper = 0 < len(words) <= MOST_WORDS + 1 and _are_words(words, kind)
         inner.check(proper, "words", "is not a list of words.")
         columns.append(SeenColumn(called, kind, words[0], tuple(words[1:])))
-    return SeenColumns(tuple(columns), _read_rows(inner, kinds)), known
+    columns, n_rows = _with_shares(inner, columns)
+    return SeenColumns(tuple(columns), _read_rows(inner, kinds), n_rows), known
 
 
 def _are_words(words: list[Any], kind: str) -> bool:

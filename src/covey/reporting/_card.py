@@ -101,7 +101,7 @@ def build_card(
         "## Members",
         *filter(None, [sentences.size(known)]),
         _members(model),
-        *_corrections(model),
+        *_history(model),
         "## Parameters",
         _parameters(model),
         "## How to use it",
@@ -193,9 +193,12 @@ def _members(model: Any) -> str:
     return "\n".join([f"Fused by `{model.fuser_.title}`:", "", *lines])
 
 
-def _corrections(model: Any) -> list[str]:
-    lines = [f"- {_plain(str(one))}" for one in getattr(model, "corrections_", ())]
-    return ["## Corrections", "\n".join(lines)] if lines else []
+def _history(model: Any) -> list[str]:
+    """Return what was done with the model, as its file tells."""
+    corrections = getattr(model, "corrections_", ())
+    events = getattr(getattr(model, "life_", None), "events", ())
+    lines = [f"- {_plain(one_line(str(one)))}" for one in (*events, *corrections)]
+    return ["## History", "\n".join(lines)] if lines else []
 
 
 def _parameters(model: Any) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.exceptions import HTTPException
 
 from covey._decisions import decided
+from covey.evaluation._checking import RowCounts
 from covey.inspection._row_card import unusual_words
 from covey.serving._columns import Column
 from covey.tables._categories import gap_word
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_MEMBERS = 8
+# Rows are counted anew after so many; until a tenth of it is reached, those before are told.
+_ROWS_COUNTED = 100_000
 
 
 class Answers:
@@ -33,6 +37,10 @@ class Answers:
 
     def __init__(self, model: Any, columns: Sequence[Column]):
         self._model, self._columns = model, columns
+        # Counts of the last rows, those of the rows before, and who may write them.
+        self._counts: RowCounts | None = None
+        self._counted: RowCounts | None = None
+        self._counting = Lock()
         self.classes = model.classes_.tolist() if hasattr(model, "classes_") else None
 
     def frame(self, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -50,6 +58,27 @@ class Answers:
                 dates = pd.Series(np.array(values, dtype="datetime64[us]"))
                 made[one.name] = dates.dt.tz_localize(UTC) if one.dates.time_zone else dates
         return pd.DataFrame(made)
+
+    def count(self, rows: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]]) -> None:
+        """Count rows that were predicted, and the answers, for `check`; none of them is kept."""
+        if self.classes is None:
+            said = np.array([one["prediction"] for one in made])
+        else:
+            said = np.array([[*one["probabilities"].values()] for one in made])
+        with self._counting:
+            if self._counts is None or self._counts.n_rows >= _ROWS_COUNTED:
+                self._counted, self._counts = self._counts, RowCounts(self._model)
+            self._counts.add(self.frame(rows), examples=False, said=said)
+
+    def check(self) -> dict[str, Any]:
+        """Return whether the model still holds on the last rows that were predicted."""
+        with self._counting:
+            counts = self._counts
+            if counts is None:
+                raise HTTPException(503, "No row was predicted yet that could be checked.")
+            if counts.n_rows < _ROWS_COUNTED // 10 and self._counted is not None:
+                counts = self._counted
+            return counts.found().as_dict()
 
     def remarks(self, row: dict[str, Any]) -> list[str]:
         """Return what a user should know of a row: the values that the model has never seen."""

@@ -98,7 +98,12 @@ def make_app(
     # On first use the model imports and keeps what it needs; and one that cannot predict at all is
     # not served.
     answers.predict([dict.fromkeys(names)])
-    predicted = Batches(answers.predict, _ROWS_AT_ONCE, limits.waiting, limits.seconds)
+    # Rows of /predict are counted, for /check; those of what-if are not.
+    predicted = Batches(
+        lambda rows, how: answers.predict(rows, how[0]),
+        *(_ROWS_AT_ONCE, limits.waiting, limits.seconds),
+        after=lambda rows, how, made: answers.count(rows, made) if how[1] else None,
+    )
     explained = Batches(lambda rows, how: how[0](rows, *how[1:]), *_EXPLANATIONS, limits.seconds)
     page, policy = page_of(facts)
     app = FastAPI(
@@ -123,9 +128,13 @@ def make_app(
     async def health() -> dict[str, Any]:
         return {"status": "ok", "waiting": predicted.waiting}
 
+    @app.get("/check", summary="Whether the model still holds on the last rows of /predict")
+    def check() -> dict[str, Any]:
+        return answers.check()
+
     @app.post("/predict", summary="Predict rows", response_model=api.Predictions)
     async def predict(body: Predict) -> JSONResponse:
-        made = await predicted.ask(body.rows, body.level)
+        made = await predicted.ask(body.rows, (body.level, True))
         return JSONResponse({"predictions": made, "level": body.level})
 
     @app.post("/explain", summary="Say why a row is predicted so", response_model=api.Explanation)
@@ -136,7 +145,7 @@ def make_app(
     @app.post("/what-if", summary="Change a row", response_model=api.Comparison)
     async def what_if(body: WhatIf) -> JSONResponse:
         rows = [body.row, {**body.row, **body.changes}]
-        before, after = await predicted.ask(rows, body.level)
+        before, after = await predicted.ask(rows, (body.level, False))
         return JSONResponse({"before": before, "after": after})
 
     @app.post(

@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 
 from covey._validation import check_number
 
+# While requests wait, what is to be done after a call is done after one of so many.
+_BUSY = 8
 _Job = tuple[Sequence[Any], Hashable, Future[Sequence[Any]]]
 
 
@@ -71,6 +73,9 @@ class Batches:
         The most rows that wait; a request beyond is refused.
     seconds : float
         How long a request waits for its answer.
+    after : callable, optional
+        ``after(rows, how, answers)`` is called once the answers of a call are on their way; while
+        other requests wait, of one call in eight.
     """
 
     def __init__(
@@ -79,9 +84,11 @@ class Batches:
         most_rows: int,
         most_waiting: int,
         seconds: float,
+        after: Callable[[Sequence[Any], Any, Sequence[Any]], object] = lambda *call: None,
     ):
-        self._compute, self._most_rows = compute, most_rows
+        self._compute, self._most_rows, self._after = compute, most_rows, after
         self._most_waiting, self._seconds = most_waiting, seconds
+        self._n_calls = 0
         self._jobs: deque[_Job] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="covey-serve")
         self.waiting = 0  # rows
@@ -118,12 +125,18 @@ class Batches:
 
     def _answer(self, jobs: Sequence[_Job]) -> None:
         try:
-            made = iter(self._compute([row for job in jobs for row in job[0]], jobs[0][1]))
+            every, how = [row for job in jobs for row in job[0]], jobs[0][1]
+            made = self._compute(every, how)
+            left = iter(made)
             for rows, _, answers in jobs:
-                answers.set_result(list(islice(made, len(rows))))
+                answers.set_result(list(islice(left, len(rows))))
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0][2].set_exception(error)
                 return
             for job in jobs:
                 self._answer([job])
+        else:
+            self._n_calls += 1
+            if not self._jobs or self._n_calls % _BUSY == 0:
+                self._after(every, how, made)

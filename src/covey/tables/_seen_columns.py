@@ -47,6 +47,11 @@ class SeenColumn:
     values: tuple[Any, ...]
     scale: float = 1.0  # how far numbers are from each other: their standard deviation
     whole: bool = False  # whether all numbers are whole
+    # The share of rows that have exactly each of the values, and for numbers and dates the share
+    # with less, among rows that have one. Models that were fitted before this was kept have none.
+    shares: tuple[float, ...] = ()
+    below: tuple[float, ...] = ()
+    missing: float = np.nan  # the share of rows without a value
 
     @property
     def is_complete(self) -> bool:
@@ -69,11 +74,12 @@ class SeenColumns:
     """All columns of a table that a model was fitted on, and some of its rows.
 
     ``kept`` has a tuple for each column, its values in these rows; it is empty if no rows are
-    kept.
+    kept. ``n_rows`` is how many rows were looked at, 0 if the shares of values are not known.
     """
 
     columns: tuple[SeenColumn, ...]
     kept: tuple[tuple[Any, ...], ...] = ()
+    n_rows: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -169,16 +175,17 @@ def seen_columns(
             seen, own = _as_read(name, encoder, *parts)
             found.append(seen)
             values.append(own)
-        return SeenColumns(tuple(found), tuple(values) if len(kept) else ())
+        return SeenColumns(tuple(found), tuple(values) if len(kept) else (), len(rows))
     if hasattr(sample, "columns"):
         found = [_of_series(name, column_of(sample, place)) for place, name in enumerate(names)]
         values = [_plain_values(column_of(few, place)) for place in range(n_columns)]
-        return SeenColumns(tuple(found), tuple(values) if len(kept) else ())
+        return SeenColumns(tuple(found), tuple(values) if len(kept) else (), len(rows))
     few = few.toarray() if hasattr(few, "toarray") else np.asarray(few)
     sample = sample.tocsc() if hasattr(sample, "tocsc") else np.asarray(sample)
     if sample.dtype.kind not in "biuf":
         found = [_of_words(name, column) for name, column in zip(names, sample.T, strict=True)]
-        return SeenColumns(tuple(found), tuple(map(_plain_values, few.T)) if len(kept) else ())
+        values = list(map(_plain_values, few.T))
+        return SeenColumns(tuple(found), tuple(values) if len(kept) else (), len(rows))
     numbers: list[SeenColumn] = []
     at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(rows)))
     for start in range(0, n_columns, at_once):
@@ -188,7 +195,7 @@ def seen_columns(
         numbers += _of_numbers(own, part.astype(np.float64, copy=False))
     few = few.astype(np.float64)
     values = [tuple(column.tolist()) for column in np.where(np.isinf(few), np.nan, few).T]
-    return SeenColumns(tuple(numbers), tuple(values) if len(kept) else ())
+    return SeenColumns(tuple(numbers), tuple(values) if len(kept) else (), len(rows))
 
 
 def _as_read(
@@ -208,7 +215,9 @@ def _as_read(
         return _of_dates(name, dates, encoder.format), _plain_values(own)
     if isinstance(encoder, Categories):
         return _of_words(name, category_words(sample)), tuple(category_words(few))
-    return SeenColumn(name, "word", None, ()), (None,) * len(few)
+    empty = np.array([word is None for word in category_words(sample)])
+    share = float(empty.mean()) if len(empty) else np.nan
+    return SeenColumn(name, "word", None, (), missing=share), (None,) * len(few)
 
 
 def seen_means(names: Sequence[str], means: np.ndarray, scale: np.ndarray) -> SeenColumns:
@@ -248,14 +257,28 @@ def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
     new[1:] &= quantiles[1:] != quantiles[:-1]
     typical = np.where(2 * counts < len(columns), np.nan, quantiles[_MIDDLE])
     scale[~(np.isfinite(scale) & (scale > 0))] = 1.0
-    own = quantiles.T[new.T].tolist()
-    ends = np.cumsum(new.sum(axis=0)).tolist()
-    return [
-        SeenColumn(str(name), "number", middle, tuple(own[start:end]), size, is_whole)
-        for name, middle, start, end, size, is_whole in zip(
-            names, typical.tolist(), [0, *ends], ends, scale.tolist(), whole.tolist(), strict=False
+    facts = typical.tolist(), scale.tolist(), whole.tolist(), counts.tolist()
+    found = []
+    for place, (name, middle, size, is_whole, count) in enumerate(zip(names, *facts, strict=True)):
+        own = quantiles[new[:, place], place]
+        shares, below = _spread(ordered[:count, place], own)
+        missing = 1.0 - count / len(columns) if len(columns) else np.nan
+        values = tuple(own.tolist())
+        known = SeenColumn(
+            str(name), "number", middle, values, size, is_whole, shares, below, missing
         )
-    ]
+        found.append(known)
+    return found
+
+
+_Shares = tuple[float, ...]
+
+
+def _spread(ordered: np.ndarray, values: np.ndarray) -> tuple[_Shares, _Shares]:
+    """Return the shares of sorted numbers that are exactly each value, and that are below it."""
+    sides = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+    below, upto = (side / max(1, len(ordered)) for side in sides)
+    return tuple((upto - below).tolist()), tuple(below.tolist())
 
 
 def _of_words(name: str, values: Any) -> SeenColumn:
@@ -263,7 +286,10 @@ def _of_words(name: str, values: Any) -> SeenColumn:
     counted = Counter(_plain(value) for value in values)
     ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0] is None, str(one[0])))
     words = tuple(word for word, _ in ordered[:MOST_WORDS])
-    return SeenColumn(str(name), "word", words[0] if words else None, words)
+    n_rows = max(1, len(values))
+    shares = tuple(count / n_rows for _, count in ordered[:MOST_WORDS])
+    typical, missing = words[0] if words else None, counted[None] / n_rows
+    return SeenColumn(str(name), "word", typical, words, shares=shares, missing=missing)
 
 
 def _of_dates(name: str, values: Any, form: str | None = None) -> SeenColumn:
@@ -276,13 +302,20 @@ def _of_dates(name: str, values: Any, form: str | None = None) -> SeenColumn:
         times = pd.to_datetime(values, errors="coerce", utc=True, format=form or "mixed")
     known = np.flatnonzero(times.notna().to_numpy())
     shown: list[str] = []
+    shares: _Shares = ()
+    below: _Shares = ()
     if len(known):
         order = known[times.iloc[known].argsort(kind="stable").to_numpy()]
-        chosen = order[np.maximum(np.ceil(SHARES * len(order)).astype(np.intp) - 1, 0)]
-        shown = [str(values.iloc[row]) for row in chosen]
+        places = np.maximum(np.ceil(SHARES * len(order)).astype(np.intp) - 1, 0)
+        shown = [str(values.iloc[row]) for row in order[places]]
+        new = [shown.index(word) for word in dict.fromkeys(shown)]
+        moments = times.iloc[order].astype("int64").to_numpy()
+        shares, below = _spread(moments, moments[places[new]])
     typical = shown[_MIDDLE] if shown and 2 * len(known) >= len(values) else None
     kind: Kind = "date" if as_text else "time"
-    return SeenColumn(str(name), kind, typical, tuple(dict.fromkeys(shown)))
+    missing = 1.0 - len(known) / len(values) if len(values) else np.nan
+    own = tuple(dict.fromkeys(shown))
+    return SeenColumn(str(name), kind, typical, own, shares=shares, below=below, missing=missing)
 
 
 def _plain_values(values: Any) -> tuple[Any, ...]:

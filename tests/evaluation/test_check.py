@@ -1,0 +1,275 @@
+"""A check tells what has changed since a fit, and nothing where only chance is at work."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import LogisticRegression
+
+import covey
+from covey import FlockClassifier, FlockRegressor, FusionClassifier, check
+from covey.evaluation._check_record import FEW_ROWS
+from covey.evaluation._checking import RowCounts
+from covey.evaluation._drift import Spread, difference, distance, merged, two_shares
+
+
+def people(n_rows, seed=0):
+    """Numbers, a category, a date and gaps; whether somebody is ill follows from three columns."""
+    rng = np.random.default_rng(seed)
+    age, weight = rng.normal(50, 12, n_rows), rng.lognormal(4.2, 0.2, n_rows)
+    town = rng.choice(["Oslo", "Rome", "Porto"], n_rows, p=[0.5, 0.3, 0.2])
+    risk = (age - 50) / 10 + 2.0 * (town == "Rome") + rng.logistic(0, 0.5, n_rows) - 0.5
+    table = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n_rows) < 0.05, np.nan, age),
+            "weight": weight,
+            "height": rng.normal(170, 9, n_rows),
+            "town": town,
+            "seen": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(rng.integers(0, 700, n_rows), "D"),
+        }
+    )
+    return table, np.where(risk > 0, "ill", "well")
+
+
+@pytest.fixture(scope="module")
+def flock():
+    return FlockClassifier(random_state=0).fit(*people(600))
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    return FlockRegressor(random_state=0).fit(X[:300], y[:300]), X[300:], y[300:]
+
+
+def changed(flock, change, n_rows=400, y=None):
+    X, truth = people(n_rows, seed=7)
+    return check(flock, change(X), truth if y else None)
+
+
+CHANGES = {
+    "shift": (lambda X: X.assign(age=X["age"] + 9), "age"),
+    "scale": (lambda X: X.assign(height=170 + 2.5 * (X["height"] - 170)), "height"),
+    "ten times": (lambda X: X.assign(weight=10 * X["weight"]), "weight"),
+    "pounds": (lambda X: X.assign(weight=X["weight"] / 0.45359237), "weight"),
+    "new category": (lambda X: X.assign(town=X["town"].where(X.index % 9 > 0, "Bern")), "town"),
+    "other shares": (lambda X: X.assign(town=X["town"].where(X.index % 3 > 0, "Rome")), "town"),
+    "gaps": (lambda X: X.assign(height=X["height"].where(X.index % 4 > 0)), "height"),
+    "later": (lambda X: X.assign(seen=X["seen"] + pd.Timedelta(900, "D")), "seen"),
+    "written otherwise": (
+        lambda X: X.assign(weight=X["weight"].map("{:.1f} kg?".format)),
+        "weight",
+    ),
+    "swapped": (lambda X: X.assign(age=X["height"], height=X["age"]), "height"),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_each_kind_of_change_is_found_in_the_column_that_it_is_in(flock, kind):
+    change, column = CHANGES[kind]
+    found = changed(flock, change)
+    assert column in found.changed
+    assert not found.holds
+    allowed = {column, "age", "who decides", "decisions", "sureness"} if kind != "shift" else None
+    assert allowed is None or set(found.changed) <= allowed
+    sentence = next(one.sentence for one in found.columns if one.name == column)
+    assert sentence.startswith(column)
+    assert any(sentence in said for said in found.sentences)
+
+
+def test_units_are_named(flock):
+    for kind, words in {
+        "ten times": "about 10 times",
+        "pounds": "kilograms had become pounds",
+    }.items():
+        units = [one.unit for one in changed(flock, CHANGES[kind][0]).columns if one.unit]
+        assert len(units) == 1
+        assert words in units[0]
+
+
+def test_tables_without_change_are_rarely_accused(flock):
+    accused = sum(not check(flock, *people(150, seed)).holds for seed in range(100, 140))
+    assert accused <= 4  # 5 % of 40 are 2; five or more have a chance of 5 %
+
+
+def test_the_same_rows_in_another_order_make_the_same_record(flock):
+    X, y = people(200, seed=3)
+    order = np.random.default_rng(0).permutation(len(X))
+    one, other = check(flock, X, y), check(flock, X.iloc[order], y[order])
+    assert one.expected.value == pytest.approx(other.expected.value)
+    assert [c.tests for c in one.columns] == [c.tests for c in other.columns]
+
+
+def test_counting_in_pieces_is_counting_at_once(flock):
+    X, y = people(300, seed=3)
+    pieces = RowCounts(flock)
+    for start in range(0, 300, 70):
+        pieces.add(X.iloc[start : start + 70], y[start : start + 70])
+    one, other = pieces.found(), check(flock, X, y)
+    assert one.measured == other.measured
+    assert one.n_rows == other.n_rows
+    assert one.expected.value == pytest.approx(other.expected.value)
+    assert [c.distance for c in one.columns] == [c.distance for c in other.columns]
+
+
+def test_a_model_that_is_loaded_checks_as_the_one_that_was_saved(flock, tmp_path):
+    covey.save(flock, tmp_path / "a.covey")
+    X, y = people(200, seed=3)
+    again = check(covey.load(tmp_path / "a.covey"), X, y)
+    assert again.to_json() == check(flock, X, y).to_json()
+
+
+def test_accuracy_is_expected_without_labels_and_measured_with_them(flock):
+    inside = 0
+    for seed in range(200, 220):
+        found = check(flock, *people(300, seed))
+        assert found.before.low < found.expected.value < found.before.high
+        inside += found.expected.low <= found.measured.value <= found.expected.high
+    assert inside >= 17
+
+
+def test_labels_show_a_change_of_the_truth_that_no_column_shows(flock):
+    X, y = people(400, seed=5)
+    turned = np.where(np.arange(400) % 2, y, np.where(y == "ill", "well", "ill"))
+    assert check(flock, X).holds
+    found = check(flock, X, turned)
+    assert "accuracy" in found.changed
+    assert found.surprise < 1e-6
+    assert "farther from the expected than chance" in " ".join(found.sentences)
+
+
+def test_an_error_is_expected_of_numbers(regressor):
+    model, X, y = regressor
+    found = check(model, X, y)
+    assert found.surprise > 0.01
+    assert found.expected.low < found.before.value < found.expected.high
+    assert check(model, X, y + 100).changed[-1] == "error"
+
+
+def test_the_record_is_plain_data(flock):
+    found = changed(flock, CHANGES["gaps"][0], y=True)
+    record = json.loads(found.to_json())
+    assert record["holds"] is False
+    assert len(record["columns"]) == 5
+    assert 'covey_check_column_distance{column="height"}' in found.to_prometheus()
+
+
+def test_strange_tables_are_refused_in_one_sentence_or_checked(flock, regressor):
+    X, y = people(50)
+    with pytest.raises(ValueError, match="no rows"):
+        check(flock, X[:0])
+    with pytest.raises(ValueError, match="lacks the columns 'age', 'weight'"):
+        check(flock, X.rename(columns={"age": "a", "weight": "w"}))
+    with pytest.raises(ValueError, match="5 columns"):
+        check(flock, np.ones((3, 2)))
+    with pytest.raises(ValueError, match="one value for each"):
+        check(flock, X, y[:7])
+    with pytest.raises(TypeError, match="remembers none"):
+        check(LogisticRegression(), X)
+    one = check(flock, X[:1])
+    assert one.holds
+    assert "1 row: only large changes" in " ".join(one.remarks)
+    gaps = check(flock, X.assign(**dict.fromkeys(X.columns, np.nan)))
+    assert {"age", "height"} <= set(gaps.changed)
+    text = check(flock, X.astype(str).assign(age="x", weight="y", height="z", seen="never"))
+    assert {"age", "weight", "height", "seen"} <= set(text.changed)
+    other_target = check(flock, X, np.arange(50.0))
+    assert other_target.measured.value == 0.0
+    assert check(regressor[0], regressor[1], ["high"] * len(regressor[1])).measured is None
+
+
+def test_models_that_know_less_say_what_cannot_be_told():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    fusion = FusionClassifier([LogisticRegression(max_iter=5000)], "mean").fit(X[:300], y[:300])
+    found = check(fusion, X[300:].assign(**{"mean area": 1000 * X["mean area"]}), y[300:])
+    assert found.expected is None
+    assert found.measured is not None
+    assert "mean area" in found.changed
+    assert any(said.startswith("Cannot be told how right") for said in found.remarks)
+    mixed = FlockClassifier(effort="fast", members="mixed", random_state=0).fit(X[:200], y[:200])
+    assert "mean area" in check(mixed, X[300:].assign(**{"mean area": 0.0})).changed
+
+
+def test_a_file_of_before_tells_what_it_cannot_tell(flock):
+    from dataclasses import replace
+
+    table, seen = flock.model_.table, flock.model_.table.seen
+    older = [replace(one, shares=(), below=(), missing=np.nan) for one in seen.columns]
+    model = FlockClassifier(random_state=0)
+    known = replace(table, seen=replace(seen, columns=tuple(older), n_rows=0))
+    model.model_ = replace(flock.model_, table=known)
+    found = check(model, people(200)[0])
+    assert found.holds
+    assert {one.state for one in found.columns} == {"unknown"}
+    assert found.sentences[0].startswith("It cannot be told whether its columns have changed.")
+    assert sum(said.startswith("Cannot be told") for said in found.remarks) == 2
+
+
+def test_repeated_rows_count_once_in_the_tests(flock):
+    X, _ = people(30, seed=11)
+    again = X.iloc[np.arange(900) % 30]
+    found = check(flock, again)
+    assert any("repeat another one" in said for said in found.remarks)
+    assert {one.name for one in found.columns if one.state == "changed"} <= {"seen"}
+
+
+def test_few_rows_are_told_so(flock):
+    assert any("only large" in one for one in check(flock, people(FEW_ROWS - 1)[0]).remarks)
+    assert not any("only large" in one for one in check(flock, people(FEW_ROWS)[0]).remarks)
+
+
+# -- counts and tests ---------------------------------------------------------------------------
+
+
+def test_the_distance_at_known_values_is_at_most_that_of_all_values():
+    from scipy.stats import ks_2samp
+
+    rng = np.random.default_rng(0)
+    for shift in (0.0, 0.3, 2.0):
+        then, now = rng.normal(size=500).round(1), rng.normal(shift, 1, size=300).round(1)
+        spread = Spread.of(then)
+        spread.add(now)
+        exact = ks_2samp(then, now).statistic
+        # The literal distance at the known values, from either side.
+        sides = [
+            abs(np.mean(side(then, value)) - np.mean(side(now, value)))
+            for value in spread.values
+            for side in (np.less, np.less_equal)
+        ]
+        assert spread.distance() == pytest.approx(max(sides))
+        assert spread.distance() <= exact + 1e-12
+        assert spread.distance() >= exact - 0.06
+
+
+def test_every_value_is_counted_in_one_cell():
+    spread = Spread.of(np.array([1.0, 2.0, 2.0, 3.0]))
+    spread.add(np.array([0.0, 1.0, 1.5, 2.0, 2.0, 2.5, 3.0, 9.0]))
+    assert spread.counts.tolist() == [1, 1, 1, 2, 1, 1, 1]
+    assert spread.then.tolist() == [0, 1, 0, 2, 0, 1, 0]
+
+
+def test_p_values_of_equal_distributions_are_not_too_small():
+    rng, small = np.random.default_rng(0), 0
+    for _ in range(400):
+        spread = Spread.of(rng.normal(size=200))
+        spread.add(rng.normal(size=120))
+        small += difference(spread.then, spread.counts, True) < 0.05
+    assert small <= 32
+
+
+def test_bins_are_joined_until_they_have_rows():
+    then, now = np.array([50.0, 1, 1, 40, 8]), np.array([50.0, 0, 0, 50, 0])
+    for ordered in (True, False):
+        first, second = merged(then, now, ordered)
+        assert first.sum() == 100
+        assert second.sum() == 100
+        assert ((first + second) >= 8).all()
+    assert distance(then, now, False) == pytest.approx(0.1)
+
+
+def test_shares_are_compared_exactly():
+    assert two_shares(0, 100, 0, 50) == 1.0
+    assert two_shares(1, 1000, 30, 100) < 1e-10
