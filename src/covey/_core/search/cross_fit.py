@@ -466,7 +466,9 @@ class CrossFit:
                 if ended.any():
                     going_on = ~ended
                     chunk, of_chunk, support = (
-                        one[going_on] for one in (chunk, of_chunk, support)
+                        chunk[going_on],
+                        of_chunk[going_on],
+                        support[going_on],
                     )
                     alphas, n_iter = alphas[going_on], n_iter[going_on]
                     theta, intercept, gate, gate_intercept = (part[going_on] for part in start)
