@@ -182,7 +182,7 @@ def test_sparse_blocks_are_searched_as_the_local_class_does(double, thin):
         {"effort": "fast"},
         {"alpha": 0.03, "cv": 3},
         {"effort": "fast", "loss": "huber"},
-        {"alpha": 0.3, "cv": 2, "loss": "quantile", "quantile": 0.7},
+        {"alpha": 0.5, "cv": 2, "loss": "quantile", "quantile": 0.7},
     ],
 )
 def test_numbers_are_searched_as_in_memory(double, how):

@@ -65,7 +65,33 @@ def test_a_path_ends_that_is_far_above_its_own_best_point(contest):
     assert walked(contest, [1.0, 2.0, 3.0, 2.9], (13, 12, 11, 10)) == 4
 
 
+def behind(contest, steepness, sizes=(4, 4)):
+    """Which of two groups on their way, by lines of this steepness, need not go on."""
+    contest.begin([Candidate(LINE, alpha, size, size) for alpha, size in enumerate(sizes)])
+    theta = np.zeros((4, 1, 2, 4))
+    theta[:, 0, 1, 0] = np.repeat(steepness, 2)
+    parts = theta, np.zeros((4, 1, 2)), np.zeros((4, 1, 4)), np.zeros((4, 1))
+    kind = Kind("features", "features", "linear", folds=True, single=False)
+    found = contest.behind(kind, np.repeat([0, 1], 2), np.tile(FOLDS, 2), parts)
+    contest.end()
+    return found.tolist()
+
+
+def test_a_group_on_its_way_ends_that_is_far_behind_another(contest):
+    assert behind(contest, [5.0, 1.0]) == [False, False, True, True]
+    assert behind(contest, [5.0, 4.9]) == [False] * 4
+    # Nothing of those that are on their way is kept.
+    assert contest.candidates == []
+    assert not contest._rows.blocks[0].predicted
+    # One of as many features that was fitted to its end counts, one of more does not.
+    assert walked(contest, 9.0, (8,)) == 1
+    assert behind(contest, [5.0, 4.9]) == [False] * 4
+    assert walked(contest, 9.0) == 4
+    assert behind(contest, [5.0, 4.9]) == [True] * 4
+    assert len(contest._rows.blocks[0].predicted) == 5
+
+
 def test_all_paths_are_walked_to_their_end_where_few_terms_are_wanted(contest):
-    contest._ends_early = False
+    contest.ends_early = False
     assert walked(contest, 5.0) == 4
     assert walked(contest, 1.0) == 4

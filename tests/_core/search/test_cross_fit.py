@@ -68,6 +68,11 @@ def cross_fit(
 def held_out(fits, family):
     """What candidates say of the rows that they were not fitted on, fold by fold."""
     fits.hold_out(family)
+    return held_out_by(fits)
+
+
+def held_out_by(fits):
+    """The predictions of rows held out that the block keeps."""
     return fits._rows.blocks[0].held_out()[0]
 
 
@@ -112,13 +117,15 @@ def test_held_out_rows_do_not_teach(table):
 
 def test_restarts_differ_and_keep_their_subsets(table):
     fits = cross_fit(table, n_restarts=2)
-    first, second = fits.fitted(Family("features", 3, (1e-2,)), 1e-2, [4])[4]
+    first, second = fits.fitted(Family("features", 3, (1e-2,)), {1e-2: [4]})[1e-2, 4]
     assert not np.allclose(first.theta, second.theta)
     for group in (first, second):
         assert (
             group.theta[np.broadcast_to(~group.support[:, None], group.theta.shape)] == 0
         ).all()
-    again = cross_fit(table, n_restarts=2).fitted(Family("features", 3, (1e-2,)), 1e-2, [4])[4][1]
+    again = cross_fit(table, n_restarts=2).fitted(Family("features", 3, (1e-2,)), {1e-2: [4]})[
+        1e-2, 4
+    ][1]
     assert np.array_equal(again.theta, second.theta)
 
 
@@ -189,7 +196,7 @@ def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch)
 
 def test_a_member_that_loses_all_features_is_dropped(table):
     fits = cross_fit(table, sizes=(4, 1))
-    (group,) = fits.fitted(Family("features", 3, (1e-1,)), 1e-1, [1])[1]
+    (group,) = fits.fitted(Family("features", 3, (1e-1,)), {1e-1: [1]})[1e-1, 1]
     # One feature a member on average: a member has two, and then another has none.
     assert group.support.sum() <= 3
     empty = ~group.support.any(axis=1)
@@ -240,7 +247,7 @@ def test_what_is_continued_on_all_rows_is_what_is_fitted_on_all(table):
     later = cross_fit(table, max_iter=300, parts=[], starts=fits.ended)
     every = np.arange(4)
     whole, pruned = later.continued(points, every, every, single=False)
-    (direct,) = cross_fit(table, max_iter=300).fitted(family, 1e-2, [4])[4]
+    (direct,) = cross_fit(table, max_iter=300).fitted(family, {1e-2: [4]})[1e-2, 4]
     assert_allclose(whole.theta, direct.theta, atol=5e-3)
     assert not np.allclose(whole.theta, on_a_fold, atol=2e-2)
     assert pruned.support.sum() == 2
@@ -266,9 +273,9 @@ def test_products_with_the_columns_in_use_are_those_with_all(table, monkeypatch)
     assert min(columns for columns, _ in copied) < 4
     assert min(columns for _, columns in copied) < 4
     fits = cross_fit(table, **how)
-    few = fits.fitted(family, 1e-1, [2])[2][0]
+    few = fits.fitted(family, {1e-1: [2]})[1e-1, 2][0]
     monkeypatch.setattr(cross_fit_module, "_LEFT_OUT", 1 << 40)
-    many = cross_fit(table, **how).fitted(family, 1e-1, [2])[2][0]
+    many = cross_fit(table, **how).fitted(family, {1e-1: [2]})[1e-1, 2][0]
     assert_array_equal(few.support, many.support)
     for name in ("theta", "intercept", "gate", "gate_intercept"):
         assert_allclose(getattr(few, name), getattr(many, name), atol=1e-6)
@@ -285,7 +292,7 @@ def test_a_member_that_drops_columns_keeps_the_strongest_ones_step_by_step(table
     fits._columns["ramps"] = FeatureColumns(basis, np.arange(4), scaled.usable)
     family = Family("ramps", 1, (1e-2,), drops="columns")
     (size,) = [one.size for one in fits.points(family) if one.n_terms == 5]
-    (group,) = fits.fitted(family, 1e-2, [size])[size]
+    (group,) = fits.fitted(family, {1e-2: [size]})[1e-2, size]
     X = ((expanded - scaled.mean[:, None]) / scaled.scale[:, None]).T
     left, model = np.arange(12), LogisticRegression(C=1 / (1e-2 * weight.sum()), tol=1e-8)
     for size in [one for one in fits._path_of(family) if one >= 5]:
@@ -295,6 +302,35 @@ def test_a_member_that_drops_columns_keeps_the_strongest_ones_step_by_step(table
         model.fit(X[:, left], codes, sample_weight=weight)
     assert_array_equal(np.flatnonzero(group.support[0]), left)
     assert_allclose(group.theta[0][:, left], model.coef_, atol=2e-2)
+
+
+def test_penalties_that_are_fitted_together_end_where_each_ends_alone(table):
+    family, points = Family("features", 2, (1e-2, 1e-1)), {1e-2: [4, 2], 1e-1: [4]}
+    how = {"n_restarts": 2, "sizes": (4, 2)}
+    found = cross_fit(table, **how).fitted(family, points)
+    assert set(found) == {(1e-2, 4), (1e-2, 2), (1e-1, 4)}
+    for alpha, sizes in points.items():
+        alone = cross_fit(table, **how).fitted(family, {alpha: sizes})
+        for size in sizes:
+            for one, other in zip(found[alpha, size], alone[alpha, size], strict=True):
+                assert one.n_iter == other.n_iter
+                assert_array_equal(one.support, other.support)
+                assert_allclose(one.theta, other.theta, atol=1e-6)
+
+
+def test_groups_that_are_far_behind_on_their_way_are_not_fitted_to_the_end(table):
+    def compared(how_long, alphas):
+        fits = cross_fit(table, how_long, most_terms=np.inf)
+        fits.hold_out(Family("features", 2, alphas))
+        return fits, [one.alpha for one in fits.candidates]
+
+    # So strong a penalty leaves a constant, of which 20 of 50 iterations show enough.
+    fits, kept = compared(50, (1e-2, 1e2))
+    assert kept == [1e-2]
+    assert len(held_out_by(fits)) == 1
+    assert compared(50, (1e-2, 2e-2))[1] == [1e-2, 2e-2]
+    # Eight are not enough to say so.
+    assert compared(20, (1e-2, 1e2))[1] == [1e-2, 1e2]
 
 
 def test_groups_of_a_wide_table_see_the_strongest_units_of_a_member_alone(table, monkeypatch):

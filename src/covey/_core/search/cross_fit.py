@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ _FAR = 6.0
 # It also ends where it is this many standard errors of their difference worse than another path,
 # this many times in a row: some groups must lose features before they are good.
 _WORSE, _TIMES = 2.0, 2
+# Groups are compared after this share of their first iterations, if that is at least some. Those
+# whose loss is clearly, and by a tenth, above that of another group of this size go no further.
+_EARLY, _EARLIEST, _BEHIND = 0.4, 10, 0.1
 
 
 class Contest:
@@ -52,7 +56,7 @@ class Contest:
         self.candidates: list[Candidate] = []
         self._rows = rows
         self._n_folds = n_folds
-        self._ends_early = ends_early
+        self.ends_early = ends_early
         self._numbers: list[int] = []
         # By what leaves a path, and how much is left: the least loss so far, and the number of
         # the candidate that has it.
@@ -78,7 +82,7 @@ class Contest:
         self._rows.broadcast(SearchBlock.predict_held_out, kind, numbers, folds, parts)
         self._predicted += np.bincount(points, minlength=len(self._points))
         ended = np.zeros(len(points), dtype=bool)
-        if not self._ends_early:
+        if not self.ends_early:
             return ended
         (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds)
         np.add.at(self._sums, points, sums)
@@ -103,6 +107,28 @@ class Contest:
                     worse = more > _WORSE * error
             self._worse[path] = self._worse[path] + 1 if worse else 0
             ended[of_point] = hopeless or self._worse[path] >= _TIMES
+        return ended
+
+    def behind(self, kind: Kind, points: IntArray, folds: IntArray, parts: Parts) -> BoolArray:
+        """Return which of these runs (r,), on their way to a first point, need not go on."""
+        numbers, ended = self._first + points, np.zeros(len(points), dtype=bool)
+        self._rows.broadcast(SearchBlock.predict_held_out, kind, numbers, folds, parts)
+        (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds)
+        of_points = [points == point for point in np.unique(points)]
+        # Without any weight there is no loss to compare.
+        if all(sums[which, 0].any() for which in of_points):
+            losses = [mean_and_error(sums[which].sum(axis=0))[0] for which in of_points]
+            known = self._best.get(self._points[points[0]].left)
+            rivals = [] if known is None else [known[1]]
+            if len(points) == len(of_points) * self._n_folds:
+                rivals.append(int(numbers[of_points[int(np.argmin(losses))]][0]))
+            for rival in rivals:
+                (apart,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds, rival)
+                for which, loss in zip(of_points, losses, strict=True):
+                    more, error = mean_and_error(apart[which].sum(axis=0))
+                    ended[which] |= more > max(_WORSE * error, _BEHIND * (loss - more))
+        ends = self._first + np.flatnonzero(self._predicted)
+        self._rows.broadcast(SearchBlock.keep_candidates, [*self._numbers, *ends.tolist()])
         return ended
 
     def end(self) -> None:
@@ -175,6 +201,7 @@ class Stage:
     max_iter: int  # iterations at the first point of a path
     path_iter: int  # and at later ones
     sizes: Sequence[int]
+    memory: int = 6  # steps by which L-BFGS knows the curvature
 
 
 @dataclass
@@ -188,6 +215,7 @@ class _Fit:
     support: BoolArray  # (r, K, P)
     n_iter: IntArray
     ended: BoolArray  # (r,), set for runs that go no further
+    early: bool = False  # whether they are still on their way to the first point
 
 
 class CrossFit:
@@ -258,7 +286,10 @@ class CrossFit:
         for fit in self._fits(family, runs, alpha, allowed, folds=True, single=True):
             of_runs = runs[fit.chunk]
             points = fit.chunk // n_parts * len(allowed) + allowed.index(fit.size)
-            fit.ended[:] = self.contest.hold_out(fit.kind, points, of_runs, fit.parts)
+            compared = self.contest.behind if fit.early else self.contest.hold_out
+            fit.ended[:] = compared(fit.kind, points, of_runs, fit.parts)
+            if fit.early:
+                continue
             # Where runs ended is kept only as far as something uses it.
             ended = zip(alpha[fit.chunk].tolist(), of_runs.tolist(), strict=True)
             for position, (of_run, run) in enumerate(ended):
@@ -314,16 +345,25 @@ class CrossFit:
             return self._path_of(family)[1:]
         return [size for size in self._path_of(family) if size in self._allowed]
 
-    def fitted(self, family: Family, alpha: float, sizes: Sequence[int]) -> dict[int, list[Group]]:
-        """Fit points of one path on all rows; return them by size, a group for each restart."""
-        restarts = np.arange(self._stage.n_restarts)
-        alphas = np.full(len(restarts), float(alpha))
-        groups: dict[int, list[Group]] = {size: [] for size in sizes}
-        for fit in self._fits(family, restarts, alphas, sizes, folds=False, single=False):
-            for position in range(len(fit.chunk)):
-                group = self._group(family, alpha, fit, position)
-                groups[fit.size].append(group)
-                self.ended[family.kind, alpha, fit.size] = group
+    def fitted(
+        self, family: Family, points: Mapping[float, Sequence[int]], *, single: bool = False
+    ) -> dict[tuple[float, int], list[Group]]:
+        """Fit points of paths, sizes by penalty, on all rows.
+
+        They are returned by penalty and size, a group for each restart. Single precision is enough
+        for groups that are averaged with those of the folds, which were fitted in it.
+        """
+        n_restarts, sizes = self._stage.n_restarts, sorted({*chain(*points.values())})
+        runs = np.tile(np.arange(n_restarts), len(points))
+        alpha = np.repeat(np.array([*points], dtype=np.float64), n_restarts)
+        groups: dict[tuple[float, int], list[Group]] = {}
+        for fit in self._fits(family, runs, alpha, sizes, folds=False, single=single):
+            for position, of_run in enumerate(alpha[fit.chunk].tolist()):
+                fit.ended[position] = fit.size <= min(points[of_run])
+                if fit.size in points[of_run]:
+                    group = self._group(family, of_run, fit, position)
+                    groups.setdefault((of_run, fit.size), []).append(group)
+                    self.ended[family.kind, of_run, fit.size] = group
         return groups
 
     def continued(
@@ -380,8 +420,9 @@ class CrossFit:
     ) -> Iterator[_Fit]:
         """Yield the family's optimum for each run and penalty, a part of the stack at a time.
 
-        Only the points of a path in ``sizes`` are given; runs that the caller marks as ended go no
-        further. With ``single``, single precision is used unless a block needs double.
+        Only the points of a path in ``sizes`` are given, and groups on folds also on their way to
+        the first one; runs that the caller marks as ended go no further. With ``single``, single
+        precision is used unless a block needs double.
         """
         basis = family.basis
         if single and basis not in self._needs_double:
@@ -391,6 +432,12 @@ class CrossFit:
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
         n_columns, signs = self._columns[family.basis].n_columns, self._columns[family.basis].signs
         at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows, n_columns)
+        steps = [(size, self._stage.path_iter, False) for size in path]
+        first, early = self._stage.max_iter, int(_EARLY * self._stage.max_iter)
+        compares = folds and family.n_members > 1 and self.contest.ends_early
+        if not compares or early < _EARLIEST or path[0] not in sizes:
+            early = 0
+        steps[:1] = [(path[0], early, True)] * bool(early) + [(path[0], first - early, False)]
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
             of_chunk, alphas = runs[chunk], alpha[chunk]
@@ -401,12 +448,10 @@ class CrossFit:
             if signs is not None:
                 gate_support = np.tile(self._columns[family.gate].of_gate.usable, (len(chunk), 1))
             n_iter = np.zeros(len(chunk), dtype=np.int64)
-            for size in path:
-                max_iter = self._stage.max_iter
+            for size, max_iter, is_early in steps:
                 if size < path[0]:
                     kept = self._strongest(family, start, size)
                     start, support, gate_support = self._within(family, start, kept)
-                    max_iter = self._stage.path_iter
                 parts, more, value = self._optimum(
                     kind, of_chunk, alphas, start, support, gate_support, max_iter, signs
                 )
@@ -421,10 +466,14 @@ class CrossFit:
                 if size not in sizes:
                     continue
                 ended = np.zeros(len(chunk), dtype=bool)
-                yield _Fit(kind, chunk, size, parts, support, n_iter.copy(), ended)
+                yield _Fit(kind, chunk, size, parts, support, n_iter.copy(), ended, is_early)
                 if ended.any():
                     going_on = ~ended
-                    chunk, of_chunk = chunk[going_on], of_chunk[going_on]
+                    chunk, of_chunk, support = (
+                        chunk[going_on],
+                        of_chunk[going_on],
+                        support[going_on],
+                    )
                     alphas, n_iter = alphas[going_on], n_iter[going_on]
                     theta, intercept, gate, gate_intercept = (part[going_on] for part in start)
                     start = theta, intercept, gate, gate_intercept
@@ -507,7 +556,7 @@ class CrossFit:
             like(rows.like, packed, dtype),
             max_iter=max_iter,
             tol=1e-4,
-            memory=6,
+            memory=self._stage.memory,
             journal=plan.journal,
             on_iteration=self._on_iteration,
             signs=None if signs is None else like(rows.like, signs, dtype),

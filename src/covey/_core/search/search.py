@@ -258,7 +258,7 @@ class Search:
         most_units = features.units_within(plan.most_features)
         sizes = path_sizes(features.n_units, most_units, plan.most_terms)
         max_iter = pace.max_iter if n_parts else _MAX_ITER
-        stage = Stage(rung, n_restarts, max_iter, pace.path_iter, sizes)
+        stage = Stage(rung, n_restarts, max_iter, pace.path_iter, sizes, pace.memory)
         # Each fold begins anew: rows that one fold fits on are held out by others.
         known = starts if n_parts <= 1 else {}
         return CrossFit(stage, self._columns, plan, known, watch.on_iteration)
@@ -334,7 +334,7 @@ class Search:
             and point.family.n_members <= self.plan.most_members
         )
         if self._rungs:
-            fits.fitted(only.family, only.alpha, [only.size])
+            fits.fitted(only.family, {only.alpha: [only.size]})
         return Compared(rung, [only], np.ones(1), np.full(1, np.nan), fits.on_folds)
 
     def _compared(self, rung: Rung, fits: CrossFit) -> Compared:
@@ -360,18 +360,29 @@ class Search:
     def _refitted(
         self, fits: CrossFit, compared: Compared, n_restarts: int
     ) -> list[tuple[float, Group]]:
-        """Yield fits on all rows of the candidates with a weight, the heaviest first."""
-        self._rows.broadcast(SearchBlock.drop_single_precision)
-        paths: dict[tuple[Family, float], dict[int, float]] = {}
+        """Return fits on all rows of the candidates with a weight, the heaviest first."""
+        single = self._is_averaged(compared)
+        if not single:
+            self._rows.broadcast(SearchBlock.drop_single_precision)
+        families: dict[Family, dict[float, dict[int, float]]] = {}
         for one, share in zip(compared.candidates, compared.shares, strict=True):
             if share > 0:
-                paths.setdefault((one.family, one.alpha), {})[one.size] = share
+                families.setdefault(one.family, {}).setdefault(one.alpha, {})[one.size] = share
         groups = []
-        for (family, alpha), points in paths.items():
-            for size, found in fits.fitted(family, alpha, list(points)).items():
-                groups += [(points[size] / n_restarts, group) for group in found]
+        for family, points in families.items():
+            wanted = {alpha: list(of_alpha) for alpha, of_alpha in points.items()}
+            for (alpha, size), found in fits.fitted(family, wanted, single=single).items():
+                groups += [(points[alpha][size] / n_restarts, group) for group in found]
         groups.sort(key=lambda pair: -pair[0])
         return groups
+
+    def _is_averaged(self, compared: Compared) -> bool:
+        """Return whether the flock has so many terms on a fold that it is to be averaged."""
+        beyond = self.plan.averaged_beyond
+        if not self.plan.keeps_folds or not np.isfinite(beyond):
+            return False
+        of_fold, *_ = compared.groups_on_folds(compared.shares)
+        return assembled(of_fold, self._bases).n_terms > beyond
 
     def _importance(self, groups: Groups) -> FloatArray:
         """Return the mean importance of each member over the rows, (K,)."""
