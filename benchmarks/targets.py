@@ -4,7 +4,7 @@ Five tables of R's packages with a count to predict, one of them with an exposur
 time until an event, as rows of periods (`covey.tables.person_periods`). Each model is fitted to a
 random half of at most 2,000 rows, three times, and judged by the share of the mean's Poisson
 deviance that it explains on the other half (scikit-learn's ``d2_tweedie_score``, 1 is best); of
-times also by Harrell's concordance. ``python -m benchmarks.targets counts`` takes some minutes,
+times also by Harrell's concordance. ``python -m benchmarks.targets counts`` takes six minutes,
 most of them for explainable boosting, ``python -m benchmarks.targets times`` one or two.
 """
 
