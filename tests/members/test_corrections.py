@@ -331,7 +331,7 @@ def test_corrections_go_through_files_and_are_shown(case, tmp_path):
     assert all(len(line) <= 100 for line in again.summary().splitlines())
     card = build_card(again, *held_out)
     assert card.count("in every row. On 200 rows held out") == 1
-    assert "## Corrections" in card
+    assert "## History" in card
     remarks = covey.evaluate(again, *held_out).remarks
     assert [one.column for one in remarks if one.about == "correction"] == ["job", "town", "age"]
     pytest.importorskip("fastapi")

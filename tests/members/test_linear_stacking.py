@@ -294,7 +294,7 @@ def test_parameters_of_members_can_be_searched():
     pipes = [make_pipeline(StandardScaler(), Ridge()), make_pipeline(StandardScaler(), Ridge())]
     unnamed = stacked_regressors(pipes)
     assert set(unnamed.get_params()) == {
-        *stacked.get_params(deep=False),
+        *stacked_regressors(regressors()).get_params(deep=False),
         *(f"fuser__{name}" for name in LinearStacking().get_params()),
         *("pipeline", "pipeline-2"),
         *(

@@ -15,9 +15,9 @@ _DOUBLE = options.option(
     "Take and compute numbers in double precision, as covey does.", "--double"
 )
 _SCORECARD = options.option(
-    "Where to write a flock of two classes that is fitted with --interactions none as points for "
-    "conditions that a person adds.",
-    metavar="FILE.html|FILE.xlsx",
+    "Where to write (HTML or xlsx) points that a person adds, for a flock of two classes that was "
+    "fitted with --interactions none.",
+    metavar="FILE",
 )
 _TABLE = options.option(
     "Rows with the target, best new ones, by which points are rounded and counted.",

@@ -216,12 +216,14 @@ class PreparedRows:
             given["checkpoint"] = None
             estimator.set_params(checkpoint=checkpoint)
         y, model = problem.y[self.rows], estimator
-        weight = None if problem.exposure is None else problem.exposure[self.rows]
+        counted = {}
+        if problem.exposure is not None:
+            counted["sample_weight"] = problem.exposure[self.rows]
         if isinstance(estimator, Flock):
             estimator.set_params(categorical_features=problem.kinds, gaps=problem.gaps or None)
-            estimator.fit(self.table, y, sample_weight=weight)
+            estimator.fit(self.table, y, **counted)
         elif get_tags(estimator).no_validation:  # it reads no column
-            estimator.fit(self.table, y, sample_weight=weight)
+            estimator.fit(self.table, y, **counted)
         else:
             preparation, numbers = self.prepared
             model = Pipeline([("table", preparation), ("model", estimator.fit(numbers, y))])

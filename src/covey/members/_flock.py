@@ -33,9 +33,8 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     the paper, a member's features and boundary are chosen together, but by gradient, not by coin.
     `summary` shows the result on one screen, `explain` shows who decided about a row, and why.
 
-    Take boosting instead if rules over several categories decide, or if a table is so long that
-    only speed counts; take `SubsetEnsembleClassifier` for the paper's algorithm itself. The pages
-    "A flock in detail" and "Constraints" of the guide describe the search and what may be bound.
+    Take boosting instead if rules over several categories decide, or if only speed counts; take
+    `SubsetEnsembleClassifier` for the paper's algorithm. The guide has more: "A flock in detail".
 
     Parameters
     ----------
@@ -93,8 +92,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
     checkpoint : path or None, default=None
         A file from which the same fit continues after a kill, with the same result, to the bit.
     device : str, torch.device or None, default=None
-        Where members are trained. None: on the CPU, or the device of X if it is a tensor; "cuda"
-        or "cuda:1": on a GPU (extra ``gpu``). Sparse X is for the CPU.
+        Where members are trained: None (the CPU, or the device of X), or "cuda" (extra ``gpu``).
     verbose : int, default=0
         With 1, prints progress. A fit interrupted at a prompt keeps its best flock, and warns.
 

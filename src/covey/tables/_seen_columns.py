@@ -37,7 +37,7 @@ _MOST_COLUMNS_KEPT = 1 << 15
 Kind = Literal["number", "word", "date", "time"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SeenColumn:
     """One column: its typical value, and others in ascending order, or the commonest first."""
 
@@ -259,11 +259,12 @@ def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
     scale[~(np.isfinite(scale) & (scale > 0))] = 1.0
     facts = typical.tolist(), scale.tolist(), whole.tolist(), counts.tolist()
     found = []
+    same: dict[tuple[float, ...], tuple[float, ...]] = {}  # of sparse columns, most are equal
     for place, (name, middle, size, is_whole, count) in enumerate(zip(names, *facts, strict=True)):
         own = quantiles[new[:, place], place]
-        shares, below = _spread(ordered[:count, place], own)
+        parts = (tuple(own.tolist()), *_spread(ordered[:count, place], own))
+        values, shares, below = (same.setdefault(part, part) for part in parts)
         missing = 1.0 - count / len(columns) if len(columns) else np.nan
-        values = tuple(own.tolist())
         known = SeenColumn(
             str(name), "number", middle, values, size, is_whole, shares, below, missing
         )

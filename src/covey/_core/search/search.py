@@ -130,8 +130,6 @@ def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
 
 # Flocks of folds that are averaged with the one of all rows; folds may be drawn several times.
 _MOST_AVERAGED = 5
-# Iterations of fits that are not compared with others.
-_MAX_ITER = 50
 # Groups of a flock that is searched on several rungs: fitting more on all rows takes long and
 # gains little.
 _MOST_GROUPS = 4
@@ -255,10 +253,10 @@ class Search:
         rung.rows.broadcast(SearchBlock.set_folds, rung.folds, n_restarts)
         features, plan, n_parts = self._columns["features"], self.plan, len(rung.folds)
         pace = plan.task.rung_pace if self._rungs else plan.task.pace
+        pace = pace if n_parts else plan.task.fast_pace
         most_units = features.units_within(plan.most_features)
         sizes = path_sizes(features.n_units, most_units, plan.most_terms)
-        max_iter = pace.max_iter if n_parts else _MAX_ITER
-        stage = Stage(rung, n_restarts, max_iter, pace.path_iter, sizes, pace.memory)
+        stage = Stage(rung, n_restarts, pace.max_iter, pace.path_iter, sizes, pace.memory)
         # Each fold begins anew: rows that one fold fits on are held out by others.
         known = starts if n_parts <= 1 else {}
         return CrossFit(stage, self._columns, plan, known, watch.on_iteration)
