@@ -78,7 +78,6 @@ def by_groups(groups: Groups, held_out: HeldOut, label: Any) -> dict[str, list[G
     if held_out.costs is not None:
         measures["cost"] = held_out.parts(held_out.models[0])["cost"], True
     measures["found"] = true, True
-    weight = np.ones(len(expected)) if held_out.weight is None else held_out.weight
 
     def mean(values: np.ndarray, rows: np.ndarray) -> Interval:
         units = None if held_out.groups is None else held_out.groups[rows]
@@ -86,8 +85,8 @@ def by_groups(groups: Groups, held_out: HeldOut, label: Any) -> dict[str, list[G
         if values.dtype == bool and len(values):
             return accuracy_interval(values, units, confidence)
         if held_out.weight is not None and len(values):
-            center, share = np.average(values, weights=weight[rows]), weight[rows]
-            values = center + share / share.mean() * (values - center)
+            share = held_out.weight[rows] / held_out.weight[rows].mean()
+            values = (center := (share * values).mean()) + share * (values - center)
         if len(values if units is None else np.unique(units)) < 2:
             return Interval(float(values.mean()) if len(values) else math.nan, math.nan, math.nan)
         found = mean_interval(values, units, confidence)
@@ -95,7 +94,7 @@ def by_groups(groups: Groups, held_out: HeldOut, label: Any) -> dict[str, list[G
 
     def measured(words: str, rows: np.ndarray) -> GroupErrors:
         found = {name: mean(values, rows & among) for name, (values, among) in measures.items()}
-        said = float(np.average(expected[rows], weights=weight[rows])) if rows.any() else math.nan
+        said = mean(expected, rows).value
         return GroupErrors(words, int(rows.sum()), expected=said, **found)
 
     return {name: [measured(*part) for part in parts] for name, parts in groups.items()}

@@ -98,7 +98,7 @@ def constraints_in_words(flock: Any, target: str = "y") -> list[str]:
     found = [monotone_certificate(flock, *one) for one in (flock.monotone or {}).items()]
     lines = [str(one) for one in found if not one.holds]
     if kept := [one.claim for one in found if one.holds]:
-        what = target if model.target.is_numeric else f"the probability of {model.target.classes[1]}"
+        what = target if model.target.is_numeric else f"the probability of {flock.classes_[1]}"
         lines.insert(0, f"{what} {listed(kept)}, whatever the others are")
     if meets_partly(flock):
         met = [f"{names[one]} x {names[other]}" for one, other in model.pairs]

@@ -44,14 +44,8 @@ _MEASURED = ("_importance_of_columns", "calibration_", "out_of_fold_", "readable
 _CAUTION = "The model was corrected after it was fitted, and was not measured since."
 _AGAIN = "; the members were fitted again"
 # The parameters that name columns, and the measures of a price in words.
-_NAMING = (
-    "always_keep",
-    "categorical_features",
-    "gaps",
-    "feature_groups",
-    "monotone",
-    "interactions",
-)
+_NAMING = ("always_keep", "categorical_features", "gaps", "feature_groups")
+_NAMING += ("monotone", "interactions")
 _PRICES = {"accuracy": "accuracy", "r2": "R²", "log_loss": "log-loss", "mae": "mean error"}
 
 
