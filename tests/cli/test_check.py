@@ -164,6 +164,17 @@ def test_a_better_model_replaces_the_old_one_and_a_worse_one_does_not(folder, ru
     assert (folder / "flock.covey").read_bytes() == before
 
 
+def test_costs_decide_which_of_two_models_is_better(tmp_path, run):
+    patients(240).dropna(subset="outcome").to_csv(tmp_path / "table.csv", index=False)
+    fit = ("fit", "table.csv", "--target", "outcome", "--effort", "fast", "--costs", "ill=9")
+    assert run(*fit, cwd=tmp_path).exit_code == 0
+    result = run("refit", "flock.covey", "table.csv", "--json", cwd=tmp_path)
+    record = json.loads(result.stdout)
+    (old,) = (one for one in record["evaluation"]["differences"] if one["name"] == "the old model")
+    assert "it costs" in record["said"]
+    assert record["better"] == (old["measures"]["cost"][2] < 0)
+
+
 def test_later_rows_judge_both_models_if_the_plan_says_so(tmp_path, run):
     table = patients(240).dropna(subset="outcome")
     table.iloc[:120].to_csv(tmp_path / "old.csv", index=False)

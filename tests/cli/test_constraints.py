@@ -30,6 +30,22 @@ def test_a_bounded_flock_is_saved_certified_and_its_price_is_told(run, table):
     assert monotone_certificate(flock, "clinic", -1).holds
 
 
+def test_a_correction_that_breaks_a_constraint_is_told_and_shown(run, table):
+    result = fit(run, table, "--rising", "age", "--model", "rising.covey")
+    assert result.exit_code == 0, result.output
+    shown = run("show", "rising.covey", cwd=table).stdout
+    assert "never falls with age, whatever the others are" in shown
+    broken = ("--effect", "age=30:0.1,60:-0.1", "--out", "broken.covey")
+    result = run("edit", "rising.covey", *broken, cwd=table)
+    assert result.exit_code == 0, result.output
+    assert "Constraints: sometimes falls with age" in result.stderr
+    assert "sometimes falls with age" in run("show", "broken.covey", cwd=table).stdout
+    covey.save(covey.load(table / "rising.covey"), table / "plain.covey")
+    result = run("edit", "plain.covey", "--drop", "age", "--out", "less.covey", cwd=table)
+    assert result.exit_code == 0, result.output
+    assert "Constraints" not in result.stderr
+
+
 def test_an_additive_flock_says_so(run, table):
     said = as_json(fit(run, table, "--interactions", "none", "--json"))
     assert "Constraints: additive: no two columns meet." in said["notes"]

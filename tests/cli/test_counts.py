@@ -30,6 +30,7 @@ def test_a_rate_is_learnt_and_judged_by_its_exposure(tmp_path, run):
     assert said["evaluation"]["target"] == model.evaluation_.target == "claims per years"
     own, constant, _ = model.evaluation_.scores
     assert own.get("deviance").value < constant.get("deviance").value
+    assert constant.get("r2").value == pytest.approx(0.0, abs=0.05)
     rates = covey.FlockRegressor(loss="poisson", effort="fast", random_state=0)
     rates.fit(TABLE[["age", "noise"]], CLAIMS / YEARS, sample_weight=YEARS)
     np.testing.assert_allclose(model.predict(TABLE), rates.predict(TABLE[["age", "noise"]]))
@@ -37,6 +38,34 @@ def test_a_rate_is_learnt_and_judged_by_its_exposure(tmp_path, run):
     mean = np.full(N, CLAIMS.sum() / YEARS.sum())
     expected = mean_poisson_deviance(CLAIMS / YEARS, mean, sample_weight=YEARS)
     assert constant.get("deviance").value == pytest.approx(expected, rel=0.05)
+
+
+def test_groups_of_rows_count_by_their_exposure(tmp_path, run):
+    written(tmp_path, years=YEARS * np.where(AGE > 50, 200, 100), sex=np.where(AGE % 2, "f", "m"))
+    said = as_json(run(*FIT, *RATES, "--by", "sex", "--json", cwd=tmp_path))["evaluation"]
+    years = YEARS * np.where(AGE > 50, 200, 100)
+    groups = {one["label"]: one for one in said["by_group"]["sex"]}
+    for sex, own in (("f", AGE % 2 == 1), ("m", AGE % 2 == 0)):
+        rate = CLAIMS[own].sum() / years[own].sum()
+        assert groups[sex]["found"][0] == pytest.approx(rate)
+        assert groups[sex]["expected"] == pytest.approx(rate, rel=0.3)
+    parts = [years[AGE % 2 == 1].sum(), years[AGE % 2 == 0].sum()]
+    off = np.average([groups[sex]["right"][0] for sex in "fm"], weights=parts)
+    assert off == pytest.approx(said["scores"][0]["measures"]["mae"][0])
+
+
+def test_a_rate_is_refitted_by_its_exposure(tmp_path, run):
+    written(tmp_path)
+    assert run(*FIT, *RATES, cwd=tmp_path).exit_code == 0
+    result = run("refit", "flock.covey", "table.csv", "--out", "new.covey", cwd=tmp_path)
+    assert result.exit_code == 0, result.output
+    old, new = (covey.load(tmp_path / f"{name}.covey") for name in ("flock", "new"))
+    assert new.evaluation_.target == "claims per years"
+    np.testing.assert_array_equal(new.predict(TABLE), old.predict(TABLE))
+    TABLE.drop(columns="years").to_csv(tmp_path / "other.csv")
+    result = run("refit", "flock.covey", "other.csv", cwd=tmp_path)
+    assert result.exit_code == 2
+    assert "--exposure: the table has no column 'years'" in result.stderr
 
 
 def test_a_report_of_a_rate_needs_the_rates(tmp_path, run):

@@ -92,6 +92,14 @@ def test_subjects_without_an_id_are_found_by_what_never_varies_within_them():
         assert "age" in grouped.kinds
 
 
+def test_columns_that_change_at_every_second_row_are_no_runs():
+    rng = np.random.default_rng(0)
+    where = np.repeat(np.arange(120), np.tile([2, 3], 60))
+    slow = {name: rng.integers(30, size=120)[where] for name in ("price", "discount")}
+    table = pd.DataFrame(slow).assign(y=rng.choice(["a", "b"], len(where)))
+    assert repeated_subjects(problem_of(table)) is None
+
+
 def test_runs_of_rows_are_subjects_where_few_columns_stay_the_same():
     table, who, rng = subjects()
     constants = {name: rng.choice(["f", "m", "x"], N_SUBJECTS)[who] for name in ("sex", "smokes")}

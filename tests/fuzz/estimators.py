@@ -140,7 +140,6 @@ CLASSIFIERS = {
         {
             "views": [2, 3, {"a": [0], "b": [1, 2]}, [[0], [1]]],
             "method": ["co_training", "co_em", "supervised"],
-            "partition": ["random", "correlation"],
             "unlabeled_label": [0, -1, "class 0"],
             "agree": [False],
             "n_per_round": [3, 0.5],

@@ -81,6 +81,19 @@ def test_one_member_is_certified_or_refuted(kind, pairs):
             assert one.holds is not None or pairs != "none"
 
 
+@pytest.mark.parametrize("interactions", ["none", "all"])
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_the_bound_of_a_flock_of_logarithms_is_in_units_of_y(loss, interactions):
+    X, y, _ = random_table(3)
+    y = 100.0 * np.exp(y / 2.0)
+    how = {"loss": loss, "interactions": interactions, "effort": "fast"}
+    flock = FlockRegressor(**how, random_state=0).fit(X, y)
+    bounds = [
+        assert_agrees_with_a_grid(flock, X, column, sign).bound for column in X for sign in (1, -1)
+    ]
+    assert max(bounds) > 10.0
+
+
 @pytest.mark.parametrize("kind", [FlockClassifier, FlockRegressor])
 def test_a_model_with_one_coefficient_of_the_wrong_sign_is_not_certified(kind):
     X, y, signs = random_table(0)

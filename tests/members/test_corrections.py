@@ -121,9 +121,22 @@ def test_parameters_that_name_the_column_name_it_no_more():
     assert set(corrected.importance_.columns) == set(NAMES[1:])
 
 
+def test_constraints_that_name_the_column_name_it_no_more():
+    how = {"monotone": {"age": 1, "income": -1}, "interactions": [("job", "sex"), ("sex", "town")]}
+    flock = FlockRegressor(effort="fast", random_state=0, **how).fit(TABLE, SCORE)
+    for rows in ((), (TABLE, SCORE)):
+        corrected = flock.without("age", *rows)
+        assert corrected.monotone == {"income": -1}
+        assert "never rises with income" in corrected.summary()
+        assert flock.without("job", *rows).interactions == [("sex", "town")]
+    plain = FlockRegressor(effort="fast", random_state=0, interactions="none").fit(TABLE, SCORE)
+    assert plain.without("age").interactions == "none"
+
+
 def test_places_of_columns_in_parameters_are_refused():
     X, y = load_diabetes(return_X_y=True)
-    for how in ({"always_keep": [3]}, {"feature_groups": [[0, 1]]}, {"gaps": {2: [96]}}):
+    of_places = {"always_keep": [3]}, {"feature_groups": [[0, 1]]}, {"gaps": {2: [96]}}
+    for how in (*of_places, {"monotone": {2: 1}}, {"interactions": [(2, 3)]}):
         flock = FlockRegressor(effort="fast", random_state=0, **how).fit(X, y)
         with pytest.raises(ValueError, match="has places of columns, which change"):
             flock.without(0)

@@ -67,6 +67,7 @@ def edit(
     from covey.cli._explain import _wanted
     from covey.cli._report import true_rows
     from covey.cli._writing import check_writable
+    from covey.members._constraints import constraints_in_words
     from covey.members._correcting import remembered
     from covey.tables._known_columns import formats_of, table_for
 
@@ -84,10 +85,10 @@ def edit(
         if name not in fitted.feature_names_in_:
             raise CommandError(f"--{option}: the model has no column {name!r}.")
     wanted, caution = _wanted(fitted, label, "--class"), None
+    target = getattr(getattr(fitted, "evaluation_", None), "target", "")
     rows: Any = None
     truth: Any = None
     if table is not None:
-        target = getattr(getattr(fitted, "evaluation_", None), "target", "")
         _, rows, truth, caution = true_rows(fitted, table, target, console)
     held_out, again = None if rows is None else (rows, truth), ()
     if refit:
@@ -117,6 +118,8 @@ def edit(
     done = made.corrections_[-len(changes) :]
     for one in done:
         console.result(str(one))
+    for kept in constraints_in_words(made, target or "y"):
+        console.note(f"Constraints: {kept}.")
     models.save_model(made, out, remembered(known, typical=True) if rows is None else rows)
     console.result(f"Saved {out}.")
     console.emit(out=out, corrections=done)

@@ -252,7 +252,7 @@ def fit(
                 "Stopped: the model is the best that was found by then. Rows by which it is "
                 f"judged: {found.how}."
             )
-        for kept in constraints_in_words(found.model) if constraints else ():
+        for kept in constraints_in_words(found.model, problem.target) if constraints else ():
             console.note(f"Constraints: {kept}.")
         if how_to_decide:
             made = decide.set_decision(found.model, how_to_decide, found.held_out)

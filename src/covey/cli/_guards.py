@@ -332,7 +332,7 @@ def _by_runs(problem: Problem, codes: dict[str, np.ndarray]) -> Iterator[Subject
     n_rows = len(codes[fastest])
     least = max(_LEAST_SHARED, 3 * len(slow[fastest]) / n_rows)
     together = [name for name in slow if np.isin(slow[name], slow[fastest]).mean() > least]
-    starts = np.unique(np.concatenate([slow[name] for name in together]))
+    starts = np.unique(np.concatenate([slow[fastest], *(slow[name] for name in together)]))
     n_runs = len(starts) + 1
     if len(together) > 1 and _FEWEST_SUBJECTS <= n_runs <= n_rows / _FEWEST_ROWS_EACH:
         together.sort(key=lambda name: -len(slow[name]))

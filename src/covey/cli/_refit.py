@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace as replaced
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -137,11 +138,13 @@ def comparison(evaluation: Evaluation) -> tuple[bool, str]:
     """Return whether the new model is better by more than chance, and a sentence about it."""
     from covey._number_words import number, points, rough, signed
 
-    is_class = evaluation.task == "classes"
-    measure, sign = ("accuracy", 1) if is_class else ("mae", -1)
+    gap = next(one for one in evaluation.differences if one.name == OLD)
+    # Where errors have costs, these decide.
+    known = ("cost", -1, "a row"), ("accuracy", 1, "right"), ("mae", -1, "off on average")
+    measure, sign, unit = next(one for one in known if one[0] in gap.measures)
+    is_class = measure == "accuracy"
     show, difference = (rough, points) if is_class else (number, signed)
     scores = {one.name: one.get(measure).value for one in evaluation.scores}
-    gap = next(one for one in evaluation.differences if one.name == OLD)
     change, loss = gap.get(measure), gap.get("log_loss")
     low, high = sorted((sign * change.low, sign * change.high))
     better = low > 0 or (loss.high < 0 and sign * change.value >= 0)
@@ -151,7 +154,7 @@ def comparison(evaluation: Evaluation) -> tuple[bool, str]:
         told += " by its probabilities"
     return better, (
         f"On the same {evaluation.n_held_out:,} new rows, held out, the new model is {told}: "
-        f"{show(scores[NEW])} {'right' if is_class else 'off on average'}, the old one "
+        f"{'it costs ' * (measure == 'cost')}{show(scores[NEW])} {unit}, the old one "
         f"{show(scores[OLD])} ({difference(change.low)} to {difference(change.high)}"
         f"{' points' if is_class else ''})."
     )
@@ -175,8 +178,10 @@ def _problem(
     if known is None or not known.target:
         raise CommandError("the model does not know its target; fit it with covey fit first.")
     target, classes, formats = known.target, getattr(model, "classes_", None), formats_of(model)
-    group, time = (next(iter(plan.get(name, ())), None) for name in ("group", "time"))
-    numbers = {*number_columns(model), *filter(None, (group, time))}
+    options = "group", "time", "exposure"
+    group, time, exposure = (next(iter(plan.get(name, ())), None) for name in options)
+    target = target.removesuffix(f" per {exposure}")
+    numbers = {*number_columns(model), *filter(None, (group, time, exposure))}
     if classes is None or np.issubdtype(classes.dtype, np.number):
         numbers.add(target)
     encoders = {name: one for name, one in encoders_of(model).items() if one is not None}
@@ -185,10 +190,11 @@ def _problem(
         frame = read_table(path, numbers, labels=[target], formats=formats, note=console.note)
         check_needed(model, frame.columns, path)
         held_by = {"group": group_columns(frame, group), "time": [time] if time else []}
+        held_by["exposure"] = [exposure] if exposure else []
         for option, names in {"target": [target], **held_by}.items():
             for name in names:
                 check_column(frame, name, f"--{option}")
-        wanted = [*encoders, target, *held_by["group"], *held_by["time"]]
+        wanted = [*encoders, target, *chain(*held_by.values())]
         frames.append(frame[list(dict.fromkeys(wanted))])
     both = pd.concat(frames, ignore_index=True)
     both.attrs["formats"] = dict(formats)
@@ -198,6 +204,7 @@ def _problem(
         Console(quiet=True),
         group=group,
         time=time,
+        exposure=exposure,
         keep=[name for name in encoders if name not in (group, time)],
         task="numbers" if classes is None else "classes",
         table=both,

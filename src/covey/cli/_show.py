@@ -21,6 +21,7 @@ def show(
     from covey.evaluation import Evaluation
     from covey.evaluation._life import Life
     from covey.evaluation._record import plain_data
+    from covey.members._constraints import constraints_in_words
     from covey.tables._known_columns import kinds_of
 
     console, fitted = Console(quiet, as_json), load_model(model)
@@ -43,6 +44,7 @@ def show(
     else:
         console.result(*fitted.summary().splitlines())
     for heading, lines in (
+        ("Constraints", constraints_in_words(fitted, evaluation.target or "y")),
         ("Corrections by hand", corrections),
         ("History", life.events or ["not known: not saved by covey fit, or an older file"]),
     ):

@@ -84,6 +84,9 @@ def by_groups(groups: Groups, held_out: HeldOut, label: Any) -> dict[str, list[G
         least, values = values.min(), values[rows]
         if values.dtype == bool and len(values):
             return accuracy_interval(values, units, confidence)
+        if held_out.weight is not None and len(values):
+            share = held_out.weight[rows] / held_out.weight[rows].mean()
+            values = (center := (share * values).mean()) + share * (values - center)
         if len(values if units is None else np.unique(units)) < 2:
             return Interval(float(values.mean()) if len(values) else math.nan, math.nan, math.nan)
         found = mean_interval(values, units, confidence)
@@ -91,6 +94,7 @@ def by_groups(groups: Groups, held_out: HeldOut, label: Any) -> dict[str, list[G
 
     def measured(words: str, rows: np.ndarray) -> GroupErrors:
         found = {name: mean(values, rows & among) for name, (values, among) in measures.items()}
-        return GroupErrors(words, int(rows.sum()), expected=float(expected[rows].mean()), **found)
+        said = mean(expected, rows).value
+        return GroupErrors(words, int(rows.sum()), expected=said, **found)
 
     return {name: [measured(*part) for part in parts] for name, parts in groups.items()}

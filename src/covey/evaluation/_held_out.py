@@ -115,6 +115,8 @@ class HeldOut:
             self.classes = np.asarray(self.classes)
         self.rows = np.arange(n) if self.rows is None else np.asarray(self.rows)
         self.names = range(1, n + 1) if self.names is None else self.names
+        if self.weight is not None:
+            self.weight = self.weight / self.weight.mean()
         wanted = (n,) if self.classes is None else (n, len(self.classes))
         for one in self.models:
             if np.shape(one.predictions) != wanted:
@@ -234,8 +236,7 @@ class HeldOut:
                 losses = half.value(self.y / unit, np.log(predictions / unit))
                 found["deviance"] = 2.0 * unit ** (2.0 - self.power) * losses
             if self.weight is not None:
-                share = self.weight / self.weight.mean()
-                found = {name: share * part for name, part in found.items()}
+                found = {name: self.weight * part for name, part in found.items()}
             return found
         found = {"accuracy": (self.classes[predictions.argmax(axis=1)] == self.y).astype(float)}
         if self.costs is not None:

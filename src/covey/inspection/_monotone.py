@@ -126,6 +126,8 @@ def _certificate(model: Any, name: str, column: int, direction: int) -> Monotone
         why = f"no gate sees it, and no member {way} in any of its pieces"
         return MonotoneCertificate(name, direction, True, 0.0, 0.0, None, why)
     largest = float(np.ptp(model.target.range)) if numbers else 1.0
+    if numbers and model.target.loss.is_log and np.isfinite(bound):
+        bound = float(-model.target.range[1] * np.expm1(-bound))  # members compute logarithms
     unit, points = (1, "") if numbers else (100, " points")
     found, *ends = _worst_of(model, coef, column, direction)
     limit = min(bound, largest)

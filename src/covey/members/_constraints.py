@@ -89,7 +89,7 @@ def constraints_of(fit: PreparedFit) -> tuple[np.ndarray | None, np.ndarray | No
     return signs if signs.any() else None, pairs
 
 
-def constraints_in_words(flock: Any) -> list[str]:
+def constraints_in_words(flock: Any, target: str = "y") -> list[str]:
     """Return lines on the constraints of a fitted flock, as far as its model keeps them.
 
     They are not taken from the parameters: the model is certified again.
@@ -98,7 +98,7 @@ def constraints_in_words(flock: Any) -> list[str]:
     found = [monotone_certificate(flock, *one) for one in (flock.monotone or {}).items()]
     lines = [str(one) for one in found if not one.holds]
     if kept := [one.claim for one in found if one.holds]:
-        what = "y" if model.target.is_numeric else f"the probability of {model.target.classes[1]}"
+        what = target if model.target.is_numeric else f"the probability of {flock.classes_[1]}"
         lines.insert(0, f"{what} {listed(kept)}, whatever the others are")
     if meets_partly(flock):
         met = [f"{names[one]} x {names[other]}" for one, other in model.pairs]

@@ -45,6 +45,7 @@ _CAUTION = "The model was corrected after it was fitted, and was not measured si
 _AGAIN = "; the members were fitted again"
 # The parameters that name columns, and the measures of a price in words.
 _NAMING = ("always_keep", "categorical_features", "gaps", "feature_groups")
+_NAMING += ("monotone", "interactions")
 _PRICES = {"accuracy": "accuracy", "r2": "R²", "log_loss": "log-loss", "mae": "mean error"}
 
 
@@ -84,9 +85,12 @@ def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: A
     _check(others, f"{name} is the only column that the model looks at.")
     given = {key: self.get_params(deep=False)[key] for key in _NAMING}
     for key, value in given.items():
-        places = _has_places(list(value or ()) if key == "gaps" else value)
+        places = _has_places(list(value or ()) if key in ("gaps", "monotone") else value)
         _check(not places, f"{key} has places of columns, which change; fit it with names.")
     known = {key: _unnamed(value, name) for key, value in given.items()}
+    if not isinstance(pairs := self.interactions, str):
+        pairs = [pair for pair in pairs if name not in pair]
+    known["interactions"] = pairs
     if X is not None:
         made = clone(self).set_params(**known).fit(_own_columns(self, X, place), y)
         one = Correction("without", name, f"{name} is not looked at{_AGAIN}", refitted=True)

@@ -236,7 +236,13 @@ def on_bases(wanted: Sequence[Family], bases: Collection[str]) -> list[Family]:
         replace(one, basis=names.get(one.basis, one.basis), gate=names.get(one.gate, one.gate))
         for one in wanted
     ]
-    return list(dict.fromkeys(one for one in found if one.basis in bases))
+    # Families that differ in what the data lack may share penalties: each is tried once.
+    tried: list[tuple[Family, float]] = []
+    for number, one in enumerate(found):
+        own = [alpha for alpha in one.alphas if (one.kind, alpha) not in tried]
+        tried += [(one.kind, alpha) for alpha in own]
+        found[number] = replace(one, alphas=tuple(own))
+    return [one for one in found if one.basis in bases and one.alphas]
 
 
 @dataclass
