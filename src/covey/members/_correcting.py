@@ -291,6 +291,7 @@ def curve_of(flock: Any, column: Any, label: Any = None, X: Any = None) -> tuple
         return values, curve
     low, high = _seen(flock.model_, place)
     within = (low <= values) & (values <= high)
+    _check(within.sum() > 1, f"The rows have no two values of {name} that the model has seen.")
     return values[within], curve[within]
 
 
@@ -576,11 +577,14 @@ def priced(old: Any, made: Any, held_out: Any, left_out: int = -1) -> tuple[Any,
     gap = judged.difference(*models).measures
     names = [name for name in _PRICES if name in gap]
     price = {name: (was[name].value, after[name].value, *gap[name]) for name in names}
-    words = [
-        f"{_PRICES[name]} {number(new)} instead of {number(then)} "
-        f"({signed(by)}; 95 %: {signed(low)} to {signed(high)})"
-        for name, (then, new, by, low, high) in price.items()
-    ]
+    words = []
+    for name, measured in price.items():
+        share = name == "accuracy"
+        then, new, by, low, high = (100 * one if share else one for one in measured)
+        said = f"{_PRICES[name]} {number(new)} instead of {number(then)}"
+        said = f"{number(new)} % right instead of {number(then)} %" if share else said
+        unit = " points" if share else ""
+        words.append(f"{said} ({signed(by)}{unit}; 95 %: {signed(low)} to {signed(high)})")
     return X, y, price, f"On {len(y):,} rows held out: {', '.join(words)}"
 
 

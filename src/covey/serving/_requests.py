@@ -34,6 +34,30 @@ class _LevelRequest(_Request):
     )
 
 
+class Drawn(_Request):
+    """Points that the effect of a column is to go through, on the probability of a class."""
+
+    column: _Text
+    label: _Value = None
+    points: Annotated[
+        list[tuple[FiniteFloat | _Text, FiniteFloat]], FailFast(), Field(max_length=200)
+    ]
+
+
+class EffectRequest(_Request):
+    """Corrections in their order, and the column whose effect is to be shown after them."""
+
+    corrections: Annotated[list[Drawn], FailFast(), Field(max_length=20)]
+    column: _Text
+    label: _Value = None
+
+
+class SaveRequest(_Request):
+    """Corrections in their order, with which the model is to be saved."""
+
+    corrections: Annotated[list[Drawn], FailFast(), Field(min_length=1, max_length=20)]
+
+
 def requests_of(columns: Sequence[Column], max_rows: int) -> tuple[type[BaseModel], ...]:
     """Return the types of the bodies that a model's endpoints take.
 
