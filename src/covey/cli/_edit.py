@@ -14,7 +14,7 @@ EXAMPLE = (
 )
 
 
-_TABLE = options.option(
+PRICED_ON = options.option(
     "Rows that the model was not fitted on, with their true values, to measure the price.",
     metavar="TABLE",
 )
@@ -44,7 +44,7 @@ _HELD_OUT = 4
 def edit(
     model: options.Model,
     out: Annotated[str, options.option("Where to save it.", metavar="FILE.covey")],
-    table: Annotated[str | None, _TABLE] = None,
+    table: Annotated[str | None, PRICED_ON] = None,
     sheet: options.Sheet = None,
     drop: Annotated[list[str] | None, _DROP] = None,
     merge: Annotated[list[str] | None, _MERGE] = None,
@@ -83,8 +83,11 @@ def edit(
         if name not in fitted.feature_names_in_:
             raise CommandError(f"--{option}: the model has no column {name!r}.")
     wanted = _wanted(fitted, label, "--class")
-    held_out, caution = priced_on(fitted, table, console)
-    rows, truth = held_out or (None, None)
+    held_out, _ = priced_on(fitted, table, console)
+    rows: Any = None
+    truth: Any = None
+    if held_out is not None:
+        rows, truth = held_out
     again: Any = ()
     if refit:
         order = np.random.default_rng(0).permutation(len(rows))
@@ -92,8 +95,6 @@ def edit(
         held_out, again = ((rows.iloc[part], truth[part]) for part in parts)
         told = f"The model is fitted again to {len(parts[1]):,} rows of {len(rows):,}"
         console.note(f"{told}, and measured on the others.")
-    if caution is not None:
-        console.note(caution)
     made = fitted
     try:
         for option, name, given in changes:
@@ -131,6 +132,7 @@ def priced_on(fitted: Any, table: str | None, console: Console) -> tuple[Any, st
     _, rows, truth, caution = true_rows(fitted, table, target, console)
     if caution is not None:
         caution = f"{caution.partition(':')[0]}: the price is not that on new rows."
+        console.note(caution)
     return (rows, truth), caution
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
-
-if TYPE_CHECKING:
-    from covey.serving import Editing
+from covey.cli._edit import PRICED_ON, priced_on
 
 EXAMPLE = (
     "covey demo --table wine.csv",
@@ -27,11 +25,6 @@ _EDIT = options.option(
     "Let a person who knows the address change effects on a page, and save the model here.",
     metavar="FILE.covey",
 )
-_TABLE = options.option(
-    "With --edit: rows that the model was not fitted on, with their true values, to measure the "
-    "price.",
-    metavar="TABLE",
-)
 # The most rows on which a price is measured, which a person waits for.
 _MOST_ROWS = 5000
 
@@ -44,7 +37,7 @@ def serve(
     max_bytes: Annotated[int, _MAX_BYTES] = 1 << 20,
     seconds: Annotated[float, _SECONDS] = 10.0,
     edit: Annotated[str | None, _EDIT] = None,
-    table: Annotated[str | None, _TABLE] = None,
+    table: Annotated[str | None, PRICED_ON] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Show a model as a web page with a form, and answer programs in JSON.
@@ -94,13 +87,10 @@ def serve(
     console.note(f"Ended; {count:,} request{'s were' if count != 1 else ' was'} answered.")
 
 
-def _editing(fitted: Any, model: str, out: str, table: str | None, console: Console) -> Editing:
-    """Return what a person needs to correct a model on a page, and save it to a file."""
-    from pathlib import Path
-
+def _editing(fitted: Any, model: str, out: str, table: str | None, console: Console) -> Any:
+    """Return what a person needs to correct a model on a page, and to save it in a file."""
     import numpy as np
 
-    from covey.cli._edit import priced_on
     from covey.cli._models import save_model
     from covey.cli._writing import check_writable
     from covey.members._correcting import remembered
@@ -109,22 +99,18 @@ def _editing(fitted: Any, model: str, out: str, table: str | None, console: Cons
     inputs = [one for one in (model, table) if one]
     check_writable(out, (".covey",), inputs)
     held_out, caution = priced_on(fitted, table, console)
-    if held_out is not None and (n_rows := len(held_out[1])) > _MOST_ROWS:
-        kept = np.sort(np.random.default_rng(0).choice(n_rows, _MOST_ROWS, replace=False))
+    if held_out is not None:
+        kept = np.random.default_rng(0).permutation(len(held_out[1]))[:_MOST_ROWS]
         held_out = held_out[0].iloc[kept], held_out[1][kept]
-        console.note(f"The price is measured on {_MOST_ROWS:,} of {n_rows:,} rows.")
-    if caution is not None:
-        console.note(caution)
 
     def save(corrected: Any) -> str:
-        there = " in place of the file that was there" if Path(out).exists() else ""
         try:
             check_writable(out, (".covey",), inputs)
             rows = remembered(corrected.model_.table) if held_out is None else held_out[0]
             save_model(corrected, out, rows)
         except CommandError as error:
             raise OSError(str(error)) from None
-        return f"Saved {out}{there}."
+        return f"Saved {out}."
 
     try:
         return Editing(fitted, save, held_out, caution)

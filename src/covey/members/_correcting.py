@@ -39,13 +39,20 @@ _MOST_POINTS, _BINS, _MOST_LABELS, _MOST_SHOWN = 100, 20, 200, 5
 # An effect is met within this chance, or this share of y's scale, after at most so many rounds,
 # in each of which log-odds are shifted by at most so much, where their slope is at least this.
 _CLOSE, _CLOSE_NUMBERS, _ROUNDS, _STEP, _LEAST_SLOPE = 5e-4, 1e-9, 40, 1.0, 1e-3
+# The longest effect on a number, in units of its scale.
+_FARTHEST = 1e6
 # What is measured of a fit, and is not true of a corrected copy.
 _MEASURED = ("_importance_of_columns", "calibration_", "out_of_fold_", "readable_", "evaluation_")
 _CAUTION = "The model was corrected after it was fitted, and was not measured since."
 _AGAIN = "; the members were fitted again"
 # The parameters that name columns, and the measures of a price in words.
 _NAMING = ("always_keep", "categorical_features", "gaps", "feature_groups")
-_PRICES = {"accuracy": "accuracy", "r2": "R²", "log_loss": "log-loss", "mae": "mean error"}
+_PRICES = {
+    "accuracy": (100, "{} % right instead of {} %", " points"),
+    "r2": (1, "R² {} instead of {}", ""),
+    "log_loss": (1, "log-loss {} instead of {}", ""),
+    "mae": (1, "mean error {} instead of {}", ""),
+}
 
 
 def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: Any = None) -> Any:
@@ -258,7 +265,6 @@ def _asked(flock: Any, column: Any, label: Any) -> tuple[int, str, Sequence[str]
     Its categories, and the place of the output that is to move, come with them.
     """
     place, name = _place(flock, column)
-    _linear(flock, "with_effect")
     classes = getattr(flock, "classes_", np.zeros(1))
     supported = name in correctable(flock)
     _check(supported, f"with_effect changes numbers and categories; {name} is neither.")
@@ -271,28 +277,25 @@ def _asked(flock: Any, column: Any, label: Any) -> tuple[int, str, Sequence[str]
 def correctable(flock: Any) -> list[str]:
     """Return the columns whose effects can be changed: numbers and categories that it looks at."""
     looked_at = set(_linear(flock, "with_effect").table.column_of.tolist())
-    return [
-        name
-        for place, (name, encoder) in enumerate(encoders_of(flock).items())
-        if isinstance(encoder, NumberColumn | Categories) and place in looked_at
-    ]
+    encoders = enumerate(encoders_of(flock).items())
+    kept = (each for place, each in encoders if place in looked_at)
+    return [name for name, encoder in kept if isinstance(encoder, NumberColumn | Categories)]
 
 
 def curve_of(flock: Any, column: Any, label: Any = None, X: Any = None) -> tuple[Any, Any]:
-    """Return values of a column that points may name, and its effects there as `with_effect` sees.
+    """Return values of a column that `with_effect` takes as points, and their effects.
 
     The mean effect of rows is 0.
     """
     place, name, known, output = _asked(flock, column, label)
     found = _effect(flock, flock.model_, _own_rows(flock, X), place, known)
-    values, curve = np.array([point.value for point in found.points]), found.curve[:, output]
-    curve = curve - found.rows @ curve / found.rows.sum()
-    if known:
-        return values, curve
-    low, high = _seen(flock.model_, place)
-    within = (low <= values) & (values <= high)
-    _check(within.sum() > 1, f"The rows have no two values of {name} that the model has seen.")
-    return values[within], curve[within]
+    low, high = (None, None) if known else _seen(flock.model_, place)
+    curve = found.curve[:, output] - found.rows @ found.curve[:, output] / found.rows.sum()
+    pairs = [(point.value, by) for point, by in zip(found.points, curve.tolist(), strict=True)]
+    pairs = [(at, by) for at, by in pairs if known or low <= at <= high]
+    _check(len(pairs) > 1, f"The rows have no two values of {name} that the model knows.")
+    values, effects = zip(*pairs, strict=True)
+    return values, effects
 
 
 def _seen(model: Any, place: int) -> Any:
@@ -312,9 +315,7 @@ def _effect(flock: Any, model: Any, rows: Any, place: int, known: Any) -> Any:
     found = column_effect(_copy(flock, model), rows, place, **how)
     if found is None:
         name = feature_names(flock)[place]
-        raise ValueError(
-            f"The rows are too few, or sparse, to show the effect of {name}; give X."
-        )
+        raise ValueError(f"The rows are too few, or sparse, to show the effect of {name}; give X.")
     return found
 
 
@@ -386,8 +387,12 @@ def _points(
     finite = np.isfinite([by if known else (at, by) for at, by in pairs]).all()
     _check(finite, "points must be finite numbers.")
     _check(len(found) == len(pairs), f"points gives two effects for one value of {name}.")
-    chances = model.target.is_numeric or np.ptp(list(found.values())) < 1
-    _check(chances, "points are parts of a probability, and differ by less than 1.")
+    # Effects of categories are beside the mean, which is 0; a difference may overflow to infinity.
+    effects, most, kind = [*found.values(), *[0.0] * bool(known)], 1.0, "parts of a probability"
+    if model.target.is_numeric:
+        most, kind = _FARTHEST * model.target.scale, "effects on a number"
+    near = max(effects) - min(effects) < most
+    _check(near, f"points are {kind}, and differ by less than {number(most)}.")
     if not known:
         low, high = _seen(model, place)
         within = low <= min(found) and max(found) <= high
@@ -567,7 +572,7 @@ def _copy(flock: Any, model: Any) -> Any:
 
 def priced(old: Any, made: Any, held_out: Any, left_out: int = -1) -> tuple[Any, Any, Any, str]:
     """Return rows held out, their true values, the price of a copy on them, and it in words."""
-    given = check_inputs(old, *_pair(held_out))
+    given: Any = check_inputs(old, *_pair(held_out))
     X, y = _own_columns(old, given.X, left_out), given.y
     ask = "predict" if given.classes is None else "predict_proba"
     now, before = getattr(made, ask)(X), getattr(old, ask)(given.X)
@@ -577,14 +582,12 @@ def priced(old: Any, made: Any, held_out: Any, left_out: int = -1) -> tuple[Any,
     gap = judged.difference(*models).measures
     names = [name for name in _PRICES if name in gap]
     price = {name: (was[name].value, after[name].value, *gap[name]) for name in names}
-    words = []
-    for name, measured in price.items():
-        share = name == "accuracy"
-        then, new, by, low, high = (100 * one if share else one for one in measured)
-        said = f"{_PRICES[name]} {number(new)} instead of {number(then)}"
-        said = f"{number(new)} % right instead of {number(then)} %" if share else said
-        unit = " points" if share else ""
-        words.append(f"{said} ({signed(by)}{unit}; 95 %: {signed(low)} to {signed(high)})")
+    words = [
+        f"{said.format(number(by * new), number(by * then))} "
+        f"({signed(by * gain)}{unit}; 95 %: {signed(by * low)} to {signed(by * high)})"
+        for name, (then, new, gain, low, high) in price.items()
+        for by, said, unit in [_PRICES[name]]
+    ]
     return X, y, price, f"On {len(y):,} rows held out: {', '.join(words)}"
 
 

@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Collection, MutableMapping
 from hashlib import sha256
 from importlib.resources import files
+from secrets import compare_digest
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Header
@@ -173,29 +174,24 @@ def make_app(
 
 
 def _add_editing(app: FastAPI, editing: Editing, facts: dict[str, Any], limits: Limits) -> None:
-    """Add the page on which effects are corrected, and what it asks; each request needs the key."""
+    """Add the page on which effects are corrected, and what it asks, for which it needs a key."""
     made = Batches(lambda rows, how: how[0](rows, *how[1:]), *_CORRECTIONS, limits.seconds)
     page, policy = page_of({**facts, **editing.facts}, "edit")
-    Key = Annotated[str, Header(alias="covey-key")]
-
-    def corrections(body: Any) -> list[Any]:
-        drawn = ((one.column, one.label, tuple(one.points)) for one in body.corrections)
-        return [tuple(drawn)]
 
     @app.get("/edit", include_in_schema=False)
     async def editor() -> HTMLResponse:
         return HTMLResponse(page, headers={"content-security-policy": policy})
 
-    @app.post("/edit/effect", include_in_schema=False)
-    async def effect(body: api.EffectRequest, key: Key = "") -> JSONResponse:
-        editing.check(key)
-        how = (editing.effects, body.column, body.label)
-        return JSONResponse((await made.ask(corrections(body), how))[0])
-
-    @app.post("/edit/save", include_in_schema=False)
-    async def save(body: api.SaveRequest, key: Key = "") -> JSONResponse:
-        editing.check(key)
-        return JSONResponse((await made.ask(corrections(body), (editing.save,)))[0])
+    @app.post("/edit", include_in_schema=False)
+    async def edit(
+        body: api.EditRequest, key: Annotated[str, Header(alias="covey-key")] = ""
+    ) -> JSONResponse:
+        if not compare_digest(key.encode(), editing.key.encode()):
+            told = "Open the page by the address that covey serve has printed; its end is the key."
+            raise HTTPException(403, told)
+        drawn = tuple((one.column, one.label, tuple(one.points)) for one in body.corrections)
+        how = (editing.answer, body.column, body.label, body.save)
+        return JSONResponse((await made.ask([drawn], how))[0])
 
 
 def refused(error: HTTPException, limits: Limits) -> JSONResponse:

@@ -31,7 +31,8 @@
       return { column: one.column, label: one.label, points: places.map((place) => [one.values[place], one.wanted[place]]) };
     });
   }
-  const send = (path, body, signal) => ask(path, body, signal, { "Covey-Key": location.hash.slice(1) });
+  const send = (save, signal) => ask("edit", { column: column(), label: chosen(), corrections: corrections(), save },
+    signal, { "Covey-Key": location.hash.slice(1) });
 
   function trouble(text) {
     byId("trouble").textContent = text;
@@ -45,7 +46,7 @@
     buttons();
     byId("cost").textContent = drawn.length ? "Measuring ..." : "";
     try {
-      told = await send("edit/effect", { column: column(), label: chosen(), corrections: corrections() }, mine.signal);
+      told = await send(false, mine.signal);
       told.of = of;
       told.shown = isNumber() ? told.values.length : Math.min(told.values.length, MOST_CATEGORIES);
       trouble("");
@@ -78,7 +79,7 @@
   async function save() {
     byId("save").disabled = true;
     try {
-      byId("saved").textContent = (await send("edit/save", { corrections: corrections() })).saved;
+      byId("saved").textContent = (await send(true)).saved;
       trouble("");
     } catch (error) {
       trouble(error.message);
