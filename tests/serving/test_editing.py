@@ -69,7 +69,7 @@ def test_the_effect_and_the_price_are_those_of_the_corrected_copy(editor, model,
 
 def test_corrections_of_several_columns_are_priced_together(editor):
     first = editor().json()
-    second = editor([*OLD, [QUOTES, None, [["plain", 0.1]]]], column=QUOTES).json()
+    second = editor([*OLD, [QUOTES, None, [["plain", 0.3]]]], column=QUOTES).json()
     assert second["corrections"][0] == first["corrections"][0]
     assert len(second["corrections"]) == 2
     assert second["cost"] != first["cost"]
