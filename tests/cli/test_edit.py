@@ -26,7 +26,7 @@ def test_a_corrected_model_is_another_file_with_its_record(work, run):
     assert "clinic is not looked at: it counts as" in result.stdout
     assert "town: 'Rome' stands for 'Köln', too" in result.stdout
     assert "goes through 40: -0.1 and 60: +0.1" in result.stdout
-    assert result.stdout.count("rows held out: accuracy") == 3
+    assert result.stdout.count("% right instead of") == 3
     assert (work / "flock.covey").read_bytes() == before
     made = covey.load(work / "better.covey")
     assert [one.what for one in made.corrections_] == [

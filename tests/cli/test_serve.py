@@ -1,5 +1,6 @@
 """``covey serve``: what it refuses, and what it says."""
 
+import re
 import signal
 import socket
 
@@ -54,6 +55,13 @@ def bad(tmp_path, model_file):  # noqa: F811
         (("good.covey", "--seconds", "0"), "'--seconds'"),
         (("good.covey", "--seconds", "nan"), "--seconds"),
         (("good.covey", "--host", "192.0.2.1"), "'192.0.2.1' cannot be used"),
+        (("good.covey", "--edit", "good.covey"), "good.covey is what is read"),
+        (("good.covey", "--edit", "better.txt"), "better.txt has an ending"),
+        (("good.covey", "--edit", "no/better.covey"), "there is no folder"),
+        (("good.covey", "--edit", "folder.covey"), "folder.covey is a folder"),
+        (("good.covey", "--table", "rows.csv"), "--table is for --edit"),
+        (("good.covey", "--edit", "b.covey", "--table", "rows.csv"), "there is no file rows.csv"),
+        (("good.covey", "--edit", "b.covey", "--host", "0.0.0.0"), "--edit is for this machine"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(run, bad, arguments, sentence):
@@ -83,3 +91,25 @@ def test_who_listens_for_other_machines_is_told_that_there_is_no_password(run, b
     result = run("serve", "good.covey", "--port", "0", cwd=bad)
     assert "password" not in result.stderr
     assert len(served) == 2
+
+
+def test_a_model_that_has_no_curves_to_drag_is_one_sentence(run, bad, table):  # noqa: F811
+    y = np.arange(len(table)) % 2 > 0
+    flock = FlockClassifier(members="mixed", effort="fast", random_state=0).fit(table, y)
+    covey.save(flock, bad / "mixed.covey")
+    result = run("serve", "mixed.covey", "--edit", "better.covey", cwd=bad)
+    assert result.exit_code == 2
+    assert "linear members alone" in result.stderr
+
+
+def test_the_address_with_the_key_is_told_though_quiet(run, bad, monkeypatch):
+    def serve(app, sock, *rest, started):
+        started()
+        return 0
+
+    monkeypatch.setattr("covey.serving.run", serve)
+    how = ("--edit", "better.covey", "--quiet", "--port", "0")
+    result = run("serve", "good.covey", *how, cwd=bad)
+    assert result.exit_code == 0
+    assert re.fullmatch(r"Correct it: http://127.0.0.1:\d+/edit#[\w-]{22}\n", result.stdout)
+    assert not (bad / "better.covey").exists()

@@ -14,7 +14,7 @@ EXAMPLE = (
 )
 
 
-_TABLE = options.option(
+PRICED_ON = options.option(
     "Rows that the model was not fitted on, with their true values, to measure the price.",
     metavar="TABLE",
 )
@@ -44,7 +44,7 @@ _HELD_OUT = 4
 def edit(
     model: options.Model,
     out: Annotated[str, options.option("Where to save it.", metavar="FILE.covey")],
-    table: Annotated[str | None, _TABLE] = None,
+    table: Annotated[str | None, PRICED_ON] = None,
     sheet: options.Sheet = None,
     drop: Annotated[list[str] | None, _DROP] = None,
     merge: Annotated[list[str] | None, _MERGE] = None,
@@ -65,7 +65,6 @@ def edit(
 
     from covey.cli import _models as models
     from covey.cli._explain import _wanted
-    from covey.cli._report import true_rows
     from covey.cli._writing import check_writable
     from covey.members._constraints import constraints_in_words
     from covey.members._correcting import remembered
@@ -84,21 +83,20 @@ def edit(
     for option, name, _ in changes:
         if name not in fitted.feature_names_in_:
             raise CommandError(f"--{option}: the model has no column {name!r}.")
-    wanted, caution = _wanted(fitted, label, "--class"), None
     target = getattr(getattr(fitted, "evaluation_", None), "target", "")
+    wanted = _wanted(fitted, label, "--class")
+    held_out, _ = priced_on(fitted, table, console)
     rows: Any = None
     truth: Any = None
-    if table is not None:
-        _, rows, truth, caution = true_rows(fitted, table, target, console)
-    held_out, again = None if rows is None else (rows, truth), ()
+    if held_out is not None:
+        rows, truth = held_out
+    again: Any = ()
     if refit:
         order = np.random.default_rng(0).permutation(len(rows))
         parts = np.split(order, [len(rows) // _HELD_OUT])
         held_out, again = ((rows.iloc[part], truth[part]) for part in parts)
         told = f"The model is fitted again to {len(parts[1]):,} rows of {len(rows):,}"
         console.note(f"{told}, and measured on the others.")
-    if caution is not None:
-        console.note(f"{caution.partition(':')[0]}: the price is not that on new rows.")
     made = fitted
     try:
         for option, name, given in changes:
@@ -123,6 +121,23 @@ def edit(
     models.save_model(made, out, remembered(known, typical=True) if rows is None else rows)
     console.result(f"Saved {out}.")
     console.emit(out=out, corrections=done)
+
+
+def priced_on(fitted: Any, table: str | None, console: Console) -> tuple[Any, str | None]:
+    """Return the rows of a table with their true values, to measure a price; and a caution."""
+    from covey.cli._report import true_rows
+
+    if table is None:
+        return None, None
+    target = getattr(getattr(fitted, "evaluation_", None), "target", "")
+    if not target:
+        told = "the model's file does not say which column has the true values"
+        raise CommandError(f"--table: {told}; covey fit makes files that do.")
+    _, rows, truth, caution = true_rows(fitted, table, target, console)
+    if caution is not None:
+        caution = f"{caution.partition(':')[0]}: the price is not that on new rows."
+        console.note(caution)
+    return (rows, truth), caution
 
 
 def _parts(option: str, text: str, example: str) -> tuple[str, str, str]:

@@ -39,6 +39,8 @@ _MOST_POINTS, _BINS, _MOST_LABELS, _MOST_SHOWN = 100, 20, 200, 5
 # An effect is met within this chance, or this share of y's scale, after at most so many rounds,
 # in each of which log-odds are shifted by at most so much, where their slope is at least this.
 _CLOSE, _CLOSE_NUMBERS, _ROUNDS, _STEP, _LEAST_SLOPE = 5e-4, 1e-9, 40, 1.0, 1e-3
+# The longest effect on a number, in units of its scale.
+_FARTHEST = 1e6
 # What is measured of a fit, and is not true of a corrected copy.
 _MEASURED = ("_importance_of_columns", "calibration_", "out_of_fold_", "readable_", "evaluation_")
 _CAUTION = "The model was corrected after it was fitted, and was not measured since."
@@ -46,7 +48,12 @@ _AGAIN = "; the members were fitted again"
 # The parameters that name columns, and the measures of a price in words.
 _NAMING = ("always_keep", "categorical_features", "gaps", "feature_groups")
 _NAMING += ("monotone", "interactions")
-_PRICES = {"accuracy": "accuracy", "r2": "R²", "log_loss": "log-loss", "mae": "mean error"}
+_PRICES = {
+    "accuracy": (100, "{} % right instead of {} %", " points"),
+    "r2": (1, "R² {} instead of {}", ""),
+    "log_loss": (1, "log-loss {} instead of {}", ""),
+    "mae": (1, "mean error {} instead of {}", ""),
+}
 
 
 def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: Any = None) -> Any:
@@ -145,18 +152,11 @@ def with_effect(
     >>> print(flock.with_effect("age", {20: -5, 60: 5}, X).corrections_[0].said[:43])
     age: its effect goes through 20: -5 and 60:
     """
-    place, name = _place(self, column)
-    model = _linear(self, "with_effect")
-    encoder, classes = encoders_of(self)[name], getattr(self, "classes_", np.zeros(1))
-    known = getattr(encoder, "known", ())
-    supported = isinstance(encoder, NumberColumn | Categories) and place in model.table.column_of
-    _check(supported, f"with_effect changes numbers and categories; {name} is neither.")
-    _check(len(classes) < 3 or label is not None, f"label: name one of {len(classes)} classes.")
-    _check(len(classes) > 1 or label is None, "label is for classes; this model predicts numbers.")
-    output = len(classes) - 1 if label is None else code_of(classes, label, "label")
+    place, name, known, output = _asked(self, column, label)
+    model, classes = self.model_, getattr(self, "classes_", np.zeros(1))
     points = _points(model, place, name, known, points)
     given = _pair(held_out)[0] if X is None and held_out is not None else X
-    rows = remembered(model.table) if given is None else user_table(self, given)
+    rows = _own_rows(self, given)
     found, off, length = _through(self, place, known, points, rows, output)
     if off > 0.05 * length:
         told = f"The effect of {name} cannot go through these points: it is {number(off)} off."
@@ -263,6 +263,66 @@ def _place(flock: Any, column: Any) -> tuple[int, str]:
     return place, names[place]
 
 
+def _asked(flock: Any, column: Any, label: Any) -> tuple[int, str, Sequence[str], int]:
+    """Return the place and the name of a column whose effect can be changed.
+
+    Its categories, and the place of the output that is to move, come with them.
+    """
+    place, name = _place(flock, column)
+    classes = getattr(flock, "classes_", np.zeros(1))
+    supported = name in correctable(flock)
+    _check(supported, f"with_effect changes numbers and categories; {name} is neither.")
+    _check(len(classes) < 3 or label is not None, f"label: name one of {len(classes)} classes.")
+    _check(len(classes) > 1 or label is None, "label is for classes; this model predicts numbers.")
+    output = len(classes) - 1 if label is None else code_of(classes, label, "label")
+    return place, name, getattr(encoders_of(flock)[name], "known", ()), output
+
+
+def correctable(flock: Any) -> list[str]:
+    """Return the columns whose effects can be changed: numbers and categories that it looks at."""
+    looked_at = set(_linear(flock, "with_effect").table.column_of.tolist())
+    encoders = enumerate(encoders_of(flock).items())
+    kept = (each for place, each in encoders if place in looked_at)
+    return [name for name, encoder in kept if isinstance(encoder, NumberColumn | Categories)]
+
+
+def curve_of(flock: Any, column: Any, label: Any = None, X: Any = None) -> tuple[Any, Any]:
+    """Return values of a column that `with_effect` takes as points, and their effects.
+
+    The mean effect of rows is 0.
+    """
+    place, name, known, output = _asked(flock, column, label)
+    found = _effect(flock, flock.model_, _own_rows(flock, X), place, known)
+    low, high = (None, None) if known else _seen(flock.model_, place)
+    curve = found.curve[:, output] - found.rows @ found.curve[:, output] / found.rows.sum()
+    pairs = [(point.value, by) for point, by in zip(found.points, curve.tolist(), strict=True)]
+    pairs = [(at, by) for at, by in pairs if known or low <= at <= high]
+    _check(len(pairs) > 1, f"The rows have no two values of {name} that the model knows.")
+    values, effects = zip(*pairs, strict=True)
+    return values, effects
+
+
+def _seen(model: Any, place: int) -> Any:
+    """Return the least and the greatest number that a model has seen of a column."""
+    return model.basis.seen[:, np.flatnonzero(model.table.column_of == place)[0]]
+
+
+def _own_rows(flock: Any, X: Any) -> Any:
+    """Return rows on which effects are measured, by default those that a model remembers."""
+    return remembered(flock.model_.table) if X is None else user_table(flock, X)
+
+
+def _effect(flock: Any, model: Any, rows: Any, place: int, known: Any) -> Any:
+    """Return the effect of a column on what a flock with another model predicts for rows."""
+    how: dict[str, Any] = {"kind": "category", "categories": _MOST_LABELS}
+    how = how if known else {"kind": "number", "bins": _BINS}
+    found = column_effect(_copy(flock, model), rows, place, **how)
+    if found is None:
+        name = feature_names(flock)[place]
+        raise ValueError(f"The rows are too few, or sparse, to show the effect of {name}; give X.")
+    return found
+
+
 def _linear(flock: Any, method: str) -> Any:
     """Return the model of a flock of linear members; refuse others."""
     model = flock.model_
@@ -331,10 +391,14 @@ def _points(
     finite = np.isfinite([by if known else (at, by) for at, by in pairs]).all()
     _check(finite, "points must be finite numbers.")
     _check(len(found) == len(pairs), f"points gives two effects for one value of {name}.")
-    chances = model.target.is_numeric or np.ptp(list(found.values())) < 1
-    _check(chances, "points are parts of a probability, and differ by less than 1.")
+    # Effects of categories are beside the mean, which is 0; a difference may overflow to infinity.
+    effects, most, kind = [*found.values(), *[0.0] * bool(known)], 1.0, "parts of a probability"
+    if model.target.is_numeric:
+        most, kind = _FARTHEST * model.target.scale, "effects on a number"
+    near = max(effects) - min(effects) < most
+    _check(near, f"points are {kind}, and differ by less than {number(most)}.")
     if not known:
-        low, high = model.basis.seen[:, np.flatnonzero(model.table.column_of == place)[0]]
+        low, high = _seen(model, place)
         within = low <= min(found) and max(found) <= high
         _check(within, f"points must be values of {name} from {low:g} to {high:g}.")
         return found
@@ -445,15 +509,9 @@ def _through(
     How far off it is at most, and the length of the curve, are returned, too.
     """
     model, numeric, name = flock.model_, not flock._classifies, feature_names(flock)[place]
-    how: dict[str, Any] = {"kind": "category", "categories": _MOST_LABELS}
-    how = how if known else {"kind": "number", "bins": _BINS}
 
     def effect(model: GatedModel) -> tuple[Any, np.ndarray]:
-        found = column_effect(_copy(flock, model), rows, place, **how)
-        if found is None:
-            raise ValueError(
-                f"The rows are too few, or sparse, to show the effect of {name}; give X."
-            )
+        found = _effect(flock, model, rows, place, known)
         return found, found.curve[:, output]
 
     now, curve = effect(model)
@@ -519,28 +577,34 @@ def _copy(flock: Any, model: Any) -> Any:
     return made
 
 
+def priced(old: Any, made: Any, held_out: Any, left_out: int = -1) -> tuple[Any, Any, Any, str]:
+    """Return rows held out, their true values, the price of a copy on them, and it in words."""
+    given: Any = check_inputs(old, *_pair(held_out))
+    X, y = _own_columns(old, given.X, left_out), given.y
+    ask = "predict" if given.classes is None else "predict_proba"
+    now, before = getattr(made, ask)(X), getattr(old, ask)(given.X)
+    models = [Predicted("corrected", now, "own"), Predicted("before", before)]
+    judged = HeldOut(y, models, given.classes)
+    after, was = (judged.score(each).measures for each in models)
+    gap = judged.difference(*models).measures
+    names = [name for name in _PRICES if name in gap]
+    price = {name: (was[name].value, after[name].value, *gap[name]) for name in names}
+    words = [
+        f"{said.format(number(by * new), number(by * then))} "
+        f"({signed(by * gain)}{unit}; 95 %: {signed(by * low)} to {signed(by * high)})"
+        for name, (then, new, gain, low, high) in price.items()
+        for by, said, unit in [_PRICES[name]]
+    ]
+    return X, y, price, f"On {len(y):,} rows held out: {', '.join(words)}"
+
+
 def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int = -1) -> Any:
     """Return the corrected copy with its record, measured anew where there are rows to do so."""
     X: Any = None
     y: Any = None
     cost = "The cost of that is not known"
     if held_out is not None:
-        given = check_inputs(old, *_pair(held_out))
-        X, y = _own_columns(old, given.X, left_out), given.y
-        ask = "predict" if given.classes is None else "predict_proba"
-        now, before = getattr(made, ask)(X), getattr(old, ask)(given.X)
-        models = [Predicted("corrected", now, "own"), Predicted("before", before)]
-        judged = HeldOut(y, models, given.classes)
-        after, was = (judged.score(each).measures for each in models)
-        gap = judged.difference(*models).measures
-        names = [name for name in _PRICES if name in gap]
-        price = {name: (was[name].value, after[name].value, *gap[name]) for name in names}
-        words = [
-            f"{_PRICES[name]} {number(new)} instead of {number(then)} "
-            f"({signed(by)}; 95 %: {signed(low)} to {signed(high)})"
-            for name, (then, new, by, low, high) in price.items()
-        ]
-        cost = f"On {len(y):,} rows held out: {', '.join(words)}"
+        X, y, price, cost = priced(old, made, held_out, left_out)
         one = replace(one, n_rows=len(y), price=price)
         if not one.refitted:
             made.calibrate(X, y)

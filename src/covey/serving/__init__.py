@@ -12,6 +12,7 @@ from covey._names import extra
 with extra("A server needs", "serve"):
     from covey.serving._app import make_app
     from covey.serving._batches import Limits
+    from covey.serving._editing import Editing
     from covey.serving._server import bind, is_loopback, run
 
-__all__ = ["Limits", "bind", "is_loopback", "make_app", "run"]
+__all__ = ["Editing", "Limits", "bind", "is_loopback", "make_app", "run"]

@@ -9,9 +9,10 @@ from base64 import b64encode
 from collections.abc import Collection, MutableMapping
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from secrets import compare_digest
+from typing import Annotated, Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Header
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
@@ -21,14 +22,15 @@ from covey.serving import _requests as api
 from covey.serving._answers import Answers
 from covey.serving._batches import Batches, Limits
 from covey.serving._columns import columns_of, facts_of
+from covey.serving._editing import Editing
 
 # The names of this machine for itself.
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # Names and values of a request's headers and its path, in bytes; browsers send some thousand.
 MOST_HEADER_BYTES = 32_768
 # The most rows of several requests that are answered together. An explanation takes many
-# predictions: the most that are made together, and that wait.
-_ROWS_AT_ONCE, _EXPLANATIONS = 2048, (8, 64)
+# predictions: the most that are made together, and that wait. So does a correction.
+_ROWS_AT_ONCE, _EXPLANATIONS, _CORRECTIONS = 2048, (8, 64), (1, 16)
 # Headers of every answer: nothing in it is guessed, framed, kept or told to other hosts.
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -55,7 +57,11 @@ _HEADERS_OF = {408: _CLOSE, 413: _CLOSE, 503: {"retry-after": "1"}}
 
 
 def make_app(
-    model: Any, limits: Limits | None = None, *, hosts: Collection[str] | None = LOOPBACK
+    model: Any,
+    limits: Limits | None = None,
+    *,
+    hosts: Collection[str] | None = LOOPBACK,
+    editing: Editing | None = None,
 ) -> FastAPI:
     """Make a web application that shows a form, predicts and explains; for any ASGI server.
 
@@ -68,6 +74,8 @@ def make_app(
     hosts : collection of str, optional
         The names by which the server may be asked, in small letters and without a port, by default
         those of this machine for itself; None allows any.
+    editing : Editing, optional
+        Adds a page, /edit, on which a person can correct effects and save a corrected model.
 
     Returns
     -------
@@ -168,8 +176,31 @@ def make_app(
     async def correct(request: Any, error: RequestValidationError) -> JSONResponse:
         return refused(HTTPException(422, api.sentence_of(error)), limits)
 
+    if editing is not None:
+        _add_editing(app, editing, facts, limits)
     app.add_middleware(guard, limits=limits, hosts=hosts)
     return app
+
+
+def _add_editing(app: FastAPI, editing: Editing, facts: dict[str, Any], limits: Limits) -> None:
+    """Add the page on which effects are corrected, and what it asks, for which it needs a key."""
+    made = Batches(lambda rows, how: how[0](rows, *how[1:]), *_CORRECTIONS, limits.seconds)
+    page, policy = page_of({**facts, **editing.facts}, "edit")
+
+    @app.get("/edit", include_in_schema=False)
+    async def editor() -> HTMLResponse:
+        return HTMLResponse(page, headers={"content-security-policy": policy})
+
+    @app.post("/edit", include_in_schema=False)
+    async def edit(
+        body: api.EditRequest, key: Annotated[str, Header(alias="covey-key")] = ""
+    ) -> JSONResponse:
+        if not compare_digest(key.encode(), editing.key.encode()):
+            told = "Open the page by the address that covey serve has printed; its end is the key."
+            raise HTTPException(403, told)
+        drawn = tuple((one.column, one.label, tuple(one.points)) for one in body.corrections)
+        how = (editing.answer, body.column, body.label, body.save)
+        return JSONResponse((await made.ask([drawn], how))[0])
 
 
 def refused(error: HTTPException, limits: Limits) -> JSONResponse:
@@ -243,19 +274,20 @@ def guard(app: Any, limits: Limits, hosts: Collection[str] | None) -> Any:
     return guarded
 
 
-def page_of(facts: dict[str, Any]) -> tuple[str, str]:
-    """Return the form of a model's columns, and its Content-Security-Policy.
+def page_of(facts: dict[str, Any], name: str = "serve") -> tuple[str, str]:
+    """Return a page about a model, by its name, and its Content-Security-Policy.
 
     The page is one file that loads nothing. The policy allows its own script and style by their
     hashes, requests to the same host, and nothing else.
     """
     folder = files("covey.serving") / "templates"
-    style, script = ((folder / name).read_text("utf-8") for name in ("style.css", "script.js"))
+    parts = ("style.css",), ("page.js", f"{name}.js")
+    style, script = ("".join((folder / one).read_text("utf-8") for one in part) for part in parts)
     # No name can end the element that holds the facts.
     data = re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(facts))
     html = (
         environment("covey.serving")
-        .get_template("serve.html")
+        .get_template(f"{name}.html")
         .render(facts=facts, data=Markup(data), style=Markup(style), script=Markup(script))
     )
     own, styled = (b64encode(sha256(text.encode()).digest()).decode() for text in (script, style))

@@ -34,6 +34,28 @@ class _LevelRequest(_Request):
     )
 
 
+class Drawn(_Request):
+    """Points that the effect of a column is to go through, on the probability of a class."""
+
+    column: _Text
+    label: _Value = None
+    points: Annotated[
+        list[tuple[FiniteFloat | _Text, FiniteFloat]], FailFast(), Field(max_length=200)
+    ]
+
+
+class EditRequest(_Request):
+    """Corrections in their order, and the column whose effect is to be shown after them.
+
+    The model with them may be saved, too.
+    """
+
+    corrections: Annotated[list[Drawn], FailFast(), Field(max_length=20)]
+    column: _Text
+    label: _Value = None
+    save: bool = False
+
+
 def requests_of(columns: Sequence[Column], max_rows: int) -> tuple[type[BaseModel], ...]:
     """Return the types of the bodies that a model's endpoints take.
 
@@ -100,7 +122,9 @@ def sentence_of(error: RequestValidationError) -> str:
         where, place = f"Row {place[1] + 1}", place[2:]
     elif place[:1] in (["row"], ["changes"]) and (len(place) > 1 or kind not in _OF_BODIES):
         where, place = "The row", place[1:]
-    in_row = where != "The body"
+    in_row, known = where != "The body", f", or {_NOT_KNOWN}"
+    if place[:1] == ["corrections"] and len(place) > 1:
+        where, place, known = f"Correction {place[1] + 1}", place[2:], ""
     if not place:
         return f"{where} must be a JSON object, got {shown(given)}."
     name = shown(place[0])
@@ -114,7 +138,7 @@ def sentence_of(error: RequestValidationError) -> str:
         return f"{where}, column {name}: {told.removeprefix('Value error, ')}"
     if kind in _NOUNS or kind == "string_type":
         noun = _NOUNS.get(kind, "text")
-        told = f"{shown(given)} is not {noun}; give {noun}, or {_NOT_KNOWN}"
+        told = f"{shown(given)} is not {noun}; give {noun}{known}"
     else:
         told = f"{told[0].lower()}{told[1:]}, got {shown(given)}"
     return f"{where}, column {name}: {told}." if in_row else f"{place[0]}: {told}."

@@ -1,45 +1,14 @@
-"use strict";
 (() => {
-  const facts = JSON.parse(document.getElementById("facts").textContent);
-  const classes = facts.task === "classes";
-  const byId = (id) => document.getElementById(id);
   const SHOWN_FIELDS = 12, SHOWN_REASONS = 7, SHOWN_CLASSES = 5, LEVEL = 0.9, PAUSE = 150;
-
-  /* All text enters the page as text: names and labels may be anything. */
-  function make(tag, options = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(options)) {
-      if (value === undefined || value === false) continue;
-      if (name === "text") made.textContent = value;
-      else made.setAttribute(name, value === true ? "" : value);
-    }
-    made.append(...children);
-    return made;
-  }
 
   // -- numbers and words ----------------------------------------------------------------
 
-  function number(value) {
-    if (value === null || value === undefined) return "not known";
-    if (typeof value !== "number") return String(value).replace(/^(\d{4}-\d\d-\d\d)T/, "$1 ");
-    if (Number.isInteger(value) && Math.abs(value) < 1e7) return String(value);
-    const size = Math.abs(value);
-    return size !== 0 && (size < 1e-3 || size >= 1e7)
-      ? value.toExponential(2) : String(Number(value.toPrecision(4)));
-  }
   function percent(share) {
     const value = 100 * share;
     if (value > 99.9 && value < 100) return "99.9 %";
     if (value > 0 && value < 0.1) return "below 0.1 %";
     return `${Number(value.toPrecision(value < 10 ? 2 : 3))} %`;
   }
-  function points(share) {
-    const value = 100 * share;
-    const text = Math.abs(value) < 0.05 ? "0" : Math.abs(value).toFixed(1);
-    return `${text === "0" ? "" : value < 0 ? "\u2212" : "+"}${text} points`;
-  }
-  const moved = (value) => classes ? points(value)
-    : `${value < 0 ? "\u2212" : "+"}${number(Math.abs(value))}`;
   function words(answer) {
     const said = [[0.99, "almost certainly "], [0.9, "very likely "], [0.75, "likely "], [0.6, "rather "]]
       .find((one) => answer.probability >= one[0]);
@@ -54,8 +23,6 @@
     const moves = found.changes.map((one) => `${one.column} were ${number(one.to)} instead of ${number(one.value)}`);
     return `If ${moves.join(" and ")}, the answer would be ${short(found)}.`;
   }
-  // A class as the model writes it.
-  const label = (value) => typeof value === "boolean" ? (value ? "True" : "False") : String(value);
   const short = (answer) => classes
     ? `${label(answer.prediction)}, ${percent(answer.probability)}` : number(answer.prediction);
 
@@ -153,19 +120,6 @@
   // -- asking ---------------------------------------------------------------------------
 
   let pinned = null, current = null, timer = 0, asking = null;
-
-  const unless = (aborted, instead) => (error) => {
-    if (error.name === aborted) throw error;
-    return instead();
-  };
-  async function ask(path, body, signal) {
-    const headers = { "Content-Type": "application/json" };
-    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal })
-      .catch(unless("AbortError", () => { throw new Error("The server does not answer; is it still running?"); }));
-    const told = await answer.json().catch(unless("AbortError", () => ({})));
-    if (answer.ok) return told;
-    throw Object.assign(new Error(told.error || `The server says ${answer.status}.`), { status: answer.status });
-  }
 
   /* The answer and why; of a model whose reasons take too long to find, the answer alone. */
   let reasonsTakeTooLong = "";
