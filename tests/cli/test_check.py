@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import covey
-from covey.cli._check import evenly_spaced
 from covey.cli._events import remembered
 from covey.evaluation._life import MOST_EVENTS, Event, Life
 from tests.cli.conftest import patients
@@ -92,7 +91,7 @@ def test_columns_of_gaps_and_of_text_are_changes(folder, run):
     newer(folder, age="old", outcome="perhaps")
     result = run("check", "flock.covey", "new.csv", cwd=folder)
     assert result.exit_code == 3
-    assert "written otherwise, such as 'old'" in " ".join(result.stdout.split())
+    assert "cannot be read, such as 'old'" in " ".join(result.stdout.split())
 
 
 def test_one_row_is_checked(folder, run):
@@ -100,17 +99,6 @@ def test_one_row_is_checked(folder, run):
     result = run("check", "flock.covey", "new.csv", cwd=folder)
     assert result.exit_code == 0, result.output
     assert "1 row: only large changes show." in result.stdout
-
-
-def test_rows_of_a_long_table_are_evenly_spaced_in_bounded_memory():
-    frame = pd.DataFrame({"x": np.arange(1000)})
-    pieces = (frame.iloc[start : start + 70] for start in range(0, 1000, 70))
-    found = evenly_spaced(pieces, 60)["x"].to_numpy()
-    assert 60 <= len(found) <= 120
-    assert set(np.diff(found)) == {16}
-    short = evenly_spaced(iter([frame[:5], frame[5:9]]), 60)["x"]
-    assert short.tolist() == list(range(9))
-    assert evenly_spaced(iter([]), 60) is None
 
 
 # -- refit ---------------------------------------------------------------------------------------
