@@ -407,8 +407,8 @@ class RowCounts:
                 latest = f"{one.seen.name}: the latest date of the fit is {day}."
                 said[latest] = one.bins.now[-1] > 0
         independent = (
-            "The tests count rows as independent of each other: rows of one person or day, and rows "
-            "that repeat others, differ more often than said."
+            "The tests count rows as independent of each other: rows of one person or day, and "
+            "rows that repeat others, differ more often than said."
         )
         return [*(sentence for sentence, applies in said.items() if applies), independent]
 

@@ -174,7 +174,7 @@ class ColumnCounts:
         values = values if self.encoder is None else self.encoder.present(values)
         self.n_rows += len(values)
         if self.bins is None or self.seen.kind == "word":
-            strange = self._add_words(Counter(category_words(values)))
+            strange = self._add_words(category_words(values))
         else:
             numbers = self._numbers(values)
             lost = np.flatnonzero(~np.isfinite(numbers))
@@ -191,9 +191,9 @@ class ColumnCounts:
         if strange and examples and self.example is None:
             self.example = next(iter(strange))
 
-    def _add_words(self, counts: Counter[str | None]) -> Counter[str]:
+    def _add_words(self, values: list[str | None]) -> Counter[str]:
         """Count words, and return those that were never seen, as far as all are known."""
-        del counts[None]
+        counts = Counter(word for word in values if word is not None)
         self.n_present += counts.total()
         strange: Counter[str] = Counter()
         if self.bins is None:

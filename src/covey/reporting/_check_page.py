@@ -50,8 +50,9 @@ def build_check_page(found: Check, *, title: str = "") -> Report:
     drawn = {}
     for place, (heading, parts) in enumerate(shares):
         items = [Bar(str(one.name), one.now, f"at the fit {percent(one.then)}") for one in parts]
-        items, words = items[:_MOST_BARS], {"title": "Shares now, and at the fit"}
-        drawn[heading] = bars(f"shares{place}", items, show=percent, **words) if items else None
+        key, title = f"shares{place}", "Shares now, and at the fit"
+        drawing = bars(key, items[:_MOST_BARS], show=percent, title=title)
+        drawn[heading] = drawing if items else None
     lead, *rest = found.sentences or ["Nothing is known."]
     page = environment("covey.reporting").get_template("check.html")
     return Report(
