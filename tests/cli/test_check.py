@@ -184,6 +184,41 @@ def test_numbers_are_refitted(tmp_path, run):
     assert "off on average, the old one" in result.stdout
 
 
+def test_old_rows_that_are_new_ones_teach_nothing_about_those_held_out(tmp_path, run):
+    rng = np.random.default_rng(0)
+    table = patients(120).assign(outcome=rng.choice(["ill", "well"], 120))
+    table.to_csv(tmp_path / "old.csv", index=False)
+    fit = ("fit", "old.csv", "--target", "outcome", "--effort", "fast", "--drop", "visited")
+    assert run(*fit, cwd=tmp_path).exit_code == 0
+    refits = [("--with", "old.csv"), ()]
+    scores = []
+    for more in refits:
+        result = run("refit", "flock.covey", "old.csv", *more, "--json", cwd=tmp_path)
+        assert result.exit_code == 0, result.output
+        scores.append(json.loads(result.stdout)["evaluation"]["scores"][0]["measures"]["accuracy"])
+    assert scores[0] == scores[1]
+
+
+def test_a_model_of_counts_by_exposure_is_refitted(tmp_path, run):
+    rng = np.random.default_rng(0)
+    table = patients(200).drop(columns=["outcome", "visited"])
+    table = table.assign(years=rng.uniform(0.5, 2, 200), claims=rng.poisson(2, 200))
+    table.to_csv(tmp_path / "old.csv", index=False)
+    fit = ("fit", "old.csv", "--target", "claims", "--exposure", "years", "--effort", "fast")
+    assert run(*fit, cwd=tmp_path).exit_code == 0
+    result = run("refit", "flock.covey", "old.csv", "--out", "new.covey", cwd=tmp_path)
+    assert result.exit_code == 0, result.output
+    life = covey.load(tmp_path / "new.covey").life_
+    assert life.plan["exposure"] == ["years"]
+
+
+def test_a_target_without_any_class_is_refused(folder, run):
+    newer(folder)
+    result = run("check", "flock.covey", "new.csv", "--target", "age", cwd=folder)
+    assert result.exit_code == 2
+    assert "holds none of the classes" in result.stderr
+
+
 # -- life ----------------------------------------------------------------------------------------
 
 

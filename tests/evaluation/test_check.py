@@ -208,6 +208,62 @@ def test_a_file_of_before_tells_what_it_cannot_tell(flock):
     assert sum(said.startswith("Cannot be told") for said in found.remarks) == 2
 
 
+def test_flags_may_be_written_in_two_ways(flock):
+    X, y = people(300)
+    X = X[["age", "weight"]].assign(smokes=np.random.default_rng(0).random(300) < 0.4)
+    model = FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    for kind in (int, float, str):
+        found = check(model, X.assign(smokes=X["smokes"].astype(kind)))
+        assert found.holds
+        assert found.columns[2].distance == pytest.approx(0.0)
+
+
+def test_dates_are_earlier_or_later_than_all_that_were_seen(flock):
+    X, _ = people(200)
+    for days, word in ((-2000, "earlier"), (2000, "later")):
+        found = check(flock, X.assign(seen=X["seen"] + pd.Timedelta(days, "D")))
+        assert f"seen has 100 % of its dates {word} than all that were seen" in str(found)
+
+
+def test_one_row_shows_no_other_members_and_no_interval(flock, regressor):
+    X, _ = people(60)
+    for row in range(60):
+        assert "who decides" not in check(flock, X.iloc[[row]]).changed
+    model, X, y = regressor
+    found = check(model, X[:1], y[:1])
+    assert json.loads(found.to_json())["measured"][1:] == [None, None]
+    assert "no interval from one row" in str(found)
+
+
+def test_a_model_that_was_always_right_may_be_wrong_once():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": np.r_[rng.normal(-50, 1, 60), rng.normal(50, 1, 60)]})
+    X["b"], y = rng.normal(size=120), np.repeat(["low", "high"], 60)
+    model = FlockClassifier(random_state=0).fit(X, y).calibrate(X, y)
+    again = np.resize(y, 240)
+    again[0] = "high"
+    found = check(model, X.iloc[np.arange(240) % 120], again)
+    assert found.before.value == 1.0
+    assert "accuracy" not in found.changed
+
+
+def test_units_are_named_for_each_conversion():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"warm": rng.normal(20, 5, 300), "b": rng.normal(size=300)})
+    model = FlockClassifier(effort="fast", random_state=0).fit(X, X["warm"] > 20)
+    for change, words in {
+        (10.0, 0.0): "about 10 times those seen",
+        (0.01, 0.0): "about one 100th of those seen",
+        (2.54, 0.0): "as if inches had become centimetres",
+        (1 / 2.54, 0.0): "as if centimetres had become inches",
+        (1.8, 32.0): "as if Celsius had become Fahrenheit",
+        (1.0, 273.15): "as if Celsius had become Kelvin",
+        (2.0, 0.0): None,
+    }.items():
+        found = check(model, X.assign(warm=change[0] * X["warm"] + change[1]))
+        assert found.columns[0].unit == words
+
+
 def test_few_rows_are_told_so(flock):
     assert any("only large" in one for one in check(flock, people(FEW_ROWS - 1)[0]).remarks)
     assert not any("only large" in one for one in check(flock, people(FEW_ROWS)[0]).remarks)

@@ -84,6 +84,8 @@ def check(
         counts.add(piece, truth)
     if first is None:
         raise CommandError(f"{table} has a header but no rows.")
+    if target and classes is not None and counts.truths[0] and not counts.true.now.any():
+        raise CommandError(f"--target: {target!r} holds none of the classes that it predicts.")
     found = counts.found()
     if report:
         page = build_check_page(found, title=f"{Path(model).name} on {Path(table).name}")

@@ -30,6 +30,8 @@ _CHANCE_OF_LABELS, _CHANCE = 0.01, 0.04
 _LEAST_SHIFT, _SLACK = 0.1, 0.05
 # How many rows, and cells, are looked at at once; fewer rows show large changes only.
 _AT_ONCE, _MOST_CELLS, FEW_ROWS = 10_000, 1 << 22, 100
+# Of fewer rows, the spread of the weights of members is not known well enough.
+_FEWEST_DECIDED = 20
 # The rows held out, at least, for each of the mean errors by size.
 _ROWS_OF_BIN = 20
 _Z = 1.959964
@@ -286,7 +288,7 @@ class RowCounts:
 
     def found(self) -> Check:
         """Return the comparison of all rows that were counted."""
-        from scipy.stats import norm
+        from scipy.stats import norm, t
 
         # -- tests: by the column (-1: none of them) and the kind, the p-value and the size
         n, then = max(1, self.n_rows), self.outlook
@@ -302,10 +304,10 @@ class RowCounts:
         if then is not None and then.spread is not None and self.n_rows:
             tests[-1, "sureness"] = then.spread.p_value(_SLACK), then.spread.distance()
         mean, square = self.weights / n
-        if len(mean) > 1 and self.n_rows:
+        if len(mean) > 1 and self.n_rows >= _FEWEST_DECIDED:
             spread = np.maximum(square - mean**2, 0.0) * (1 / n + 1 / max(1, self.n_seen))
             gaps = np.abs(mean - self.shares)
-            p = 2 * len(mean) * float(norm.sf((gaps / (np.sqrt(spread) + 1e-9)).max()))
+            p = 2 * len(mean) * float(t.sf((gaps / (np.sqrt(spread) + 1e-9)).max(), n - 1))
             tests[-1, "who decides"] = min(1.0, p), float(gaps.sum() / 2)
         adjusted = holm(np.array([p for p, _ in tests.values()]))
         p_values = dict(zip(tests, adjusted.tolist(), strict=True))
@@ -444,6 +446,8 @@ def sentences(found: Check) -> list[str]:
     show, what = (rough, "right") if is_class else (number, "off on average")
 
     def within(one: Interval) -> str:
+        if math.isnan(one.low):
+            return "no interval from one row"
         return span(one.low, one.high) if is_class else f"{number(one.low)} to {number(one.high)}"
 
     if now is not None and then is not None:
@@ -466,6 +470,8 @@ def _mean(mean: float, squares: float, n: int, classes: Any) -> Interval:
     """Return a share of right rows, or a mean error, with its interval."""
     if classes is not None:
         return proportion_interval(round(mean * n), n)._replace(value=mean)
+    if n < 2:  # one row shows no spread
+        return Interval(mean, math.nan, math.nan)
     return mean_interval_from_sums(mean, max(0.0, squares), n, n)
 
 
