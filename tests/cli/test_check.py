@@ -190,13 +190,10 @@ def test_old_rows_that_are_new_ones_teach_nothing_about_those_held_out(tmp_path,
     table.to_csv(tmp_path / "old.csv", index=False)
     fit = ("fit", "old.csv", "--target", "outcome", "--effort", "fast", "--drop", "visited")
     assert run(*fit, cwd=tmp_path).exit_code == 0
-    refits = [("--with", "old.csv"), ()]
-    scores = []
-    for more in refits:
-        result = run("refit", "flock.covey", "old.csv", *more, "--json", cwd=tmp_path)
-        assert result.exit_code == 0, result.output
-        scores.append(json.loads(result.stdout)["evaluation"]["scores"][0]["measures"]["accuracy"])
-    assert scores[0] == scores[1]
+    result = run("refit", "flock.covey", "old.csv", "--with", "old.csv", "--json", cwd=tmp_path)
+    assert result.exit_code == 0, result.output
+    scores = json.loads(result.stdout)["evaluation"]["scores"]
+    assert scores[0]["measures"]["accuracy"][0] < 0.65  # the labels are drawn
 
 
 def test_a_model_of_counts_by_exposure_is_refitted(tmp_path, run):

@@ -219,9 +219,7 @@ def _splits(problem: Problem, is_new: np.ndarray, seed: int) -> tuple[Folds, str
     import numpy as np
 
     from covey.cli._evaluate import make_splits
-    from covey.cli._problem import row_hashes
 
-    hashes = row_hashes(problem.table, problem.kinds)
     new, old, found = np.flatnonzero(is_new), np.flatnonzero(~is_new), []
     groups, times = problem.groups, problem.times
     some = {"table": problem.table.iloc[new], "y": problem.y[new]}
@@ -229,8 +227,7 @@ def _splits(problem: Problem, is_new: np.ndarray, seed: int) -> tuple[Folds, str
         some[name] = None if one is None else one[new]
     splits, how = make_splits(replaced(problem, **some), seed)
     for train, test in splits:
-        held = new[test]
-        before = old[~np.isin(hashes[old], hashes[held])]  # a row that both tables have
+        before, held = old, new[test]
         if groups is not None:
             before = before[~np.isin(groups[before], groups[held])]
         if times is not None:
