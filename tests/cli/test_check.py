@@ -3,11 +3,9 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import covey
-from covey.cli._check import evenly_spaced
 from covey.cli._events import remembered
 from covey.evaluation._life import MOST_EVENTS, Event, Life
 from tests.cli.conftest import patients
@@ -92,7 +90,7 @@ def test_columns_of_gaps_and_of_text_are_changes(folder, run):
     newer(folder, age="old", outcome="perhaps")
     result = run("check", "flock.covey", "new.csv", cwd=folder)
     assert result.exit_code == 3
-    assert "written otherwise, such as 'old'" in " ".join(result.stdout.split())
+    assert "cannot be read, such as 'old'" in " ".join(result.stdout.split())
 
 
 def test_one_row_is_checked(folder, run):
@@ -100,17 +98,6 @@ def test_one_row_is_checked(folder, run):
     result = run("check", "flock.covey", "new.csv", cwd=folder)
     assert result.exit_code == 0, result.output
     assert "1 row: only large changes show." in result.stdout
-
-
-def test_rows_of_a_long_table_are_evenly_spaced_in_bounded_memory():
-    frame = pd.DataFrame({"x": np.arange(1000)})
-    pieces = (frame.iloc[start : start + 70] for start in range(0, 1000, 70))
-    found = evenly_spaced(pieces, 60)["x"].to_numpy()
-    assert 60 <= len(found) <= 120
-    assert set(np.diff(found)) == {16}
-    short = evenly_spaced(iter([frame[:5], frame[5:9]]), 60)["x"]
-    assert short.tolist() == list(range(9))
-    assert evenly_spaced(iter([]), 60) is None
 
 
 # -- refit ---------------------------------------------------------------------------------------
@@ -187,9 +174,10 @@ def test_later_rows_judge_both_models_if_the_plan_says_so(tmp_path, run):
     assert "forward in time" in record["evaluation"]["how"]
     result = run("refit", "flock.covey", "new.csv", "--replace", "--out", "c.covey", cwd=tmp_path)
     assert result.exit_code == 2
-    result = run("refit", "flock.covey", "new.csv", "--group", "clinc", cwd=tmp_path)
+    table.drop(columns="visited").iloc[120:].to_csv(tmp_path / "new.csv", index=False)
+    result = run("refit", "flock.covey", "new.csv", cwd=tmp_path)
     assert result.exit_code == 2
-    assert "did you mean 'clinic'?" in result.stderr
+    assert "visited" in result.stderr
 
 
 def test_numbers_are_refitted(tmp_path, run):
@@ -205,6 +193,38 @@ def test_numbers_are_refitted(tmp_path, run):
     result = run("refit", "flock.covey", "new.csv", "--with", "old.csv", "--replace", cwd=tmp_path)
     assert result.exit_code == 0, result.output
     assert "off on average, the old one" in result.stdout
+
+
+def test_old_rows_that_are_new_ones_teach_nothing_about_those_held_out(tmp_path, run):
+    rng = np.random.default_rng(0)
+    table = patients(120).assign(outcome=rng.choice(["ill", "well"], 120))
+    table.to_csv(tmp_path / "old.csv", index=False)
+    fit = ("fit", "old.csv", "--target", "outcome", "--effort", "fast", "--drop", "visited")
+    assert run(*fit, cwd=tmp_path).exit_code == 0
+    result = run("refit", "flock.covey", "old.csv", "--with", "old.csv", "--json", cwd=tmp_path)
+    assert result.exit_code == 0, result.output
+    scores = json.loads(result.stdout)["evaluation"]["scores"]
+    assert scores[0]["measures"]["accuracy"][0] < 0.65  # the labels are drawn
+
+
+def test_a_model_of_counts_by_exposure_is_refitted(tmp_path, run):
+    rng = np.random.default_rng(0)
+    table = patients(200).drop(columns=["outcome", "visited"])
+    table = table.assign(years=rng.uniform(0.5, 2, 200), claims=rng.poisson(2, 200))
+    table.to_csv(tmp_path / "old.csv", index=False)
+    fit = ("fit", "old.csv", "--target", "claims", "--exposure", "years", "--effort", "fast")
+    assert run(*fit, cwd=tmp_path).exit_code == 0
+    result = run("refit", "flock.covey", "old.csv", "--out", "new.covey", cwd=tmp_path)
+    assert result.exit_code == 0, result.output
+    life = covey.load(tmp_path / "new.covey").life_
+    assert life.plan["exposure"] == ["years"]
+
+
+def test_a_target_without_any_class_is_refused(folder, run):
+    newer(folder)
+    result = run("check", "flock.covey", "new.csv", "--target", "age", cwd=folder)
+    assert result.exit_code == 2
+    assert "holds none of the classes" in result.stderr
 
 
 # -- life ----------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 
 import covey
 from covey import FlockClassifier, FlockRegressor, FusionClassifier, check
-from covey.evaluation._check_record import FEW_ROWS
-from covey.evaluation._checking import RowCounts
-from covey.evaluation._drift import Spread, difference, distance, merged, two_shares
+from covey.evaluation._checking import FEW_ROWS, RowCounts
+from covey.evaluation._drift import Bins, two_shares
+from covey.tables._seen_columns import seen_numbers
 
 
 def people(n_rows, seed=0):
@@ -208,12 +208,60 @@ def test_a_file_of_before_tells_what_it_cannot_tell(flock):
     assert sum(said.startswith("Cannot be told") for said in found.remarks) == 2
 
 
-def test_repeated_rows_count_once_in_the_tests(flock):
-    X, _ = people(30, seed=11)
-    again = X.iloc[np.arange(900) % 30]
-    found = check(flock, again)
-    assert any("repeat another one" in said for said in found.remarks)
-    assert {one.name for one in found.columns if one.state == "changed"} <= {"seen"}
+def test_flags_may_be_written_in_two_ways(flock):
+    X, y = people(300)
+    X = X[["age", "weight"]].assign(smokes=np.random.default_rng(0).random(300) < 0.4)
+    model = FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    for kind in (int, float, str):
+        found = check(model, X.assign(smokes=X["smokes"].astype(kind)))
+        assert found.holds
+        assert found.columns[2].distance == pytest.approx(0.0)
+
+
+def test_dates_are_earlier_or_later_than_all_that_were_seen(flock):
+    X, _ = people(200)
+    for days, word in ((-2000, "earlier"), (2000, "later")):
+        found = check(flock, X.assign(seen=X["seen"] + pd.Timedelta(days, "D")))
+        assert f"seen has 100 % of its dates {word} than all that were seen" in str(found)
+
+
+def test_one_row_shows_no_other_members_and_no_interval(flock, regressor):
+    X, _ = people(60)
+    for row in range(60):
+        assert "who decides" not in check(flock, X.iloc[[row]]).changed
+    model, X, y = regressor
+    found = check(model, X[:1], y[:1])
+    assert json.loads(found.to_json())["measured"][1:] == [None, None]
+    assert "no interval from one row" in str(found)
+
+
+def test_a_model_that_was_always_right_may_be_wrong_once():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": np.r_[rng.normal(-50, 1, 60), rng.normal(50, 1, 60)]})
+    X["b"], y = rng.normal(size=120), np.repeat(["low", "high"], 60)
+    model = FlockClassifier(random_state=0).fit(X, y).calibrate(X, y)
+    again = np.resize(y, 240)
+    again[0] = "high"
+    found = check(model, X.iloc[np.arange(240) % 120], again)
+    assert found.before.value == 1.0
+    assert "accuracy" not in found.changed
+
+
+def test_units_are_named_for_each_conversion():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"warm": rng.normal(20, 5, 300), "b": rng.normal(size=300)})
+    model = FlockClassifier(effort="fast", random_state=0).fit(X, X["warm"] > 20)
+    for change, words in {
+        (10.0, 0.0): "about 10 times those seen",
+        (0.01, 0.0): "about one 100th of those seen",
+        (2.54, 0.0): "as if inches had become centimetres",
+        (1 / 2.54, 0.0): "as if centimetres had become inches",
+        (1.8, 32.0): "as if Celsius had become Fahrenheit",
+        (1.0, 273.15): "as if Celsius had become Kelvin",
+        (2.0, 0.0): None,
+    }.items():
+        found = check(model, X.assign(warm=change[0] * X["warm"] + change[1]))
+        assert found.columns[0].unit == words
 
 
 def test_few_rows_are_told_so(flock):
@@ -224,14 +272,21 @@ def test_few_rows_are_told_so(flock):
 # -- counts and tests ---------------------------------------------------------------------------
 
 
+def bins_of(then, now):
+    """Numbers of now, in bins of those of before."""
+    (seen,) = seen_numbers([""], then[:, None])
+    bins = Bins.of_numbers(np.array(seen.values), seen.shares, seen.below, len(then))
+    bins.now += bins.counts(now)
+    return bins
+
+
 def test_the_distance_at_known_values_is_at_most_that_of_all_values():
     from scipy.stats import ks_2samp
 
     rng = np.random.default_rng(0)
     for shift in (0.0, 0.3, 2.0):
         then, now = rng.normal(size=500).round(1), rng.normal(shift, 1, size=300).round(1)
-        spread = Spread.of(then)
-        spread.add(now)
+        spread = bins_of(then, now)
         exact = ks_2samp(then, now).statistic
         # The literal distance at the known values, from either side.
         sides = [
@@ -245,29 +300,26 @@ def test_the_distance_at_known_values_is_at_most_that_of_all_values():
 
 
 def test_every_value_is_counted_in_one_cell():
-    spread = Spread.of(np.array([1.0, 2.0, 2.0, 3.0]))
-    spread.add(np.array([0.0, 1.0, 1.5, 2.0, 2.0, 2.5, 3.0, 9.0]))
-    assert spread.counts.tolist() == [1, 1, 1, 2, 1, 1, 1]
+    new = np.array([0.0, 1.0, 1.5, 2.0, 2.0, 2.5, 3.0, 9.0])
+    spread = bins_of(np.array([1.0, 2.0, 2.0, 3.0]), new)
+    assert spread.now.tolist() == [1, 1, 1, 2, 1, 1, 1]
     assert spread.then.tolist() == [0, 1, 0, 2, 0, 1, 0]
 
 
 def test_p_values_of_equal_distributions_are_not_too_small():
     rng, small = np.random.default_rng(0), 0
     for _ in range(400):
-        spread = Spread.of(rng.normal(size=200))
-        spread.add(rng.normal(size=120))
-        small += difference(spread.then, spread.counts, True) < 0.05
+        spread = bins_of(rng.normal(size=200), rng.normal(size=120))
+        small += spread.p_value() < 0.05
     assert small <= 32
 
 
 def test_bins_are_joined_until_they_have_rows():
-    then, now = np.array([50.0, 1, 1, 40, 8]), np.array([50.0, 0, 0, 50, 0])
-    for ordered in (True, False):
-        first, second = merged(then, now, ordered)
-        assert first.sum() == 100
-        assert second.sum() == 100
-        assert ((first + second) >= 8).all()
-    assert distance(then, now, False) == pytest.approx(0.1)
+    bins = Bins([50.0, 1, 1, 40, 8])
+    bins.now += [50.0, 0, 0, 50, 0]
+    assert bins.merged().sum(axis=1).tolist() == [100, 100]
+    assert (bins.merged().sum(axis=0) >= 8).all()
+    assert bins.distance() == pytest.approx(0.1)
 
 
 def test_shares_are_compared_exactly():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace as replaced
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
+from covey.evaluation._life import Life
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,16 +46,14 @@ def refit(
     out: Annotated[str | None, _OUT] = None,
     replace: Annotated[bool, _REPLACE] = False,
     if_better: Annotated[bool, _IF_BETTER] = False,
-    group: options.Group = None,
-    time: options.Time = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Fit a model again to new rows, by the same plan, and compare it with the old one.
 
-    The plan is the model's own: its parameters, target, columns and their kinds, gaps, --group or
-    --time, and its decision. Both models are judged on the same new rows, which neither was fitted
+    The plan is the model's own: its parameters, target, columns, gaps, --group or --time, and its
+    decision. Both models are judged on the same new rows, which neither was fitted
     on: held out as covey fit does it, later ones with --time. Nothing is written unless --out,
     --replace or --if-better says so.
     """
@@ -80,10 +78,7 @@ def refit(
     inputs = [model, table, *([old_rows] if old_rows else [])]
     check_writable(out, (".covey",), inputs=inputs)
     fitted = load_model(model)
-    plan = dict(fitted.life_.plan) if hasattr(fitted, "life_") else {}
-    if group or time:
-        plan.update(group=[group] if group else [], time=[time] if time else [])
-    problem, is_new = _problem(fitted, table, old_rows, plan, console)
+    problem, is_new = _problem(fitted, table, old_rows, console)
     splits, how = _splits(problem, is_new, seed)
     rivals = evaluating.simplest(problem)
     found = evaluating.fitted_and_judged(
@@ -123,7 +118,7 @@ def refit(
     if path:
         keep_evaluation(found.model, problem, evaluation, problem.table, held_out)
         vars(found.model).update(life_=getattr(fitted, "life_", None))
-        found.model.life_ = remembered(found.model, "refit", table, len(problem.y), said, plan)
+        found.model.life_ = remembered(found.model, "refit", table, len(problem.y), said)
         save_model(found.model, path, problem.table, keeps_rows=hasattr(fitted, "seen_"))
         console.result(f"Saved {path}, fitted on {len(problem.y):,} rows.")
     else:
@@ -161,7 +156,7 @@ def comparison(evaluation: Evaluation) -> tuple[bool, str]:
 
 
 def _problem(
-    model: Any, table: str, old_rows: str | None, plan: dict[str, list[str]], console: Console
+    model: Any, table: str, old_rows: str | None, console: Console
 ) -> tuple[Problem, np.ndarray]:
     """Return the rows of both tables as the model's own problem, and which of them are new."""
     import numpy as np
@@ -170,17 +165,15 @@ def _problem(
     from covey.cli._models import check_needed, number_columns
     from covey.cli._problem import FEWEST_ROWS, check_column, group_columns, read_problem
     from covey.cli._reading import read_table
-    from covey.tables._encoders import Dates
-    from covey.tables._kinds import as_kind
     from covey.tables._known_columns import encoders_of, formats_of, kinds_of
 
-    known = getattr(model, "evaluation_", None)
+    known, plan = getattr(model, "evaluation_", None), getattr(model, "life_", Life()).plan
     if known is None or not known.target:
         raise CommandError("the model does not know its target; fit it with covey fit first.")
-    target, classes, formats = known.target, getattr(model, "classes_", None), formats_of(model)
-    options = "group", "time", "exposure"
-    group, time, exposure = (next(iter(plan.get(name, ())), None) for name in options)
-    target = target.removesuffix(f" per {exposure}")
+    names = ("group", "time", "exposure")
+    group, time, exposure = (next(iter(plan.get(name, ())), None) for name in names)
+    target = known.target.removesuffix(f" per {exposure}")
+    classes, formats, kinds = getattr(model, "classes_", None), formats_of(model), kinds_of(model)
     numbers = {*number_columns(model), *filter(None, (group, time, exposure))}
     if classes is None or np.issubdtype(classes.dtype, np.number):
         numbers.add(target)
@@ -189,15 +182,14 @@ def _problem(
     for path in filter(None, (old_rows, table)):
         frame = read_table(path, numbers, labels=[target], formats=formats, note=console.note)
         check_needed(model, frame.columns, path)
-        held_by = {"group": group_columns(frame, group), "time": [time] if time else []}
-        held_by["exposure"] = [exposure] if exposure else []
-        for option, names in {"target": [target], **held_by}.items():
-            for name in names:
-                check_column(frame, name, f"--{option}")
-        wanted = [*encoders, target, *chain(*held_by.values())]
-        frames.append(frame[list(dict.fromkeys(wanted))])
+        others = [target, *group_columns(frame, group), *filter(None, (time, exposure))]
+        for name in others:
+            check_column(frame, name, path)
+        frames.append(frame[list(dict.fromkeys([*encoders, *others]))])
     both = pd.concat(frames, ignore_index=True)
-    both.attrs["formats"] = dict(formats)
+    # Columns of text stay text, even if the new rows look like numbers.
+    text = [name for name in encoders if kinds[name] == "text"]
+    both.attrs.update(formats=dict(formats), text=text)
     problem = read_problem(
         table,
         target,
@@ -205,23 +197,11 @@ def _problem(
         group=group,
         time=time,
         exposure=exposure,
-        keep=[name for name in encoders if name not in (group, time)],
+        keep=[name for name in encoders if name not in (group, time, exposure)],
+        gap=plan.get("gap"),
         task="numbers" if classes is None else "classes",
         table=both,
     )
-    kinds: dict[str, Any] = {name: kinds_of(model)[name] for name in encoders}
-    for name, one in encoders.items():
-        if isinstance(one, Dates) and "year" not in one.parts:
-            kinds[name] = "season" if name == time else "date"
-        if kinds[name] == "number":
-            values = as_kind(problem.table[name], "number", formats.get(name))
-            problem.table = problem.table.assign(**{name: values})
-    problem.columns = [
-        replaced(one, kind=kinds[one.name], drop="", note="")
-        for one in problem.columns
-        if one.name in kinds
-    ]
-    problem.gaps = {name: list(one.gaps) for name, one in encoders.items() if one.gaps}
     problem.note = console.note
     is_new = problem.table.index.to_numpy() >= len(both) - len(frames[-1])
     if is_new.sum() < FEWEST_ROWS:
@@ -238,13 +218,12 @@ def _splits(problem: Problem, is_new: np.ndarray, seed: int) -> tuple[Folds, str
 
     from covey.cli._evaluate import make_splits
 
-    new, old = np.flatnonzero(is_new), np.flatnonzero(~is_new)
+    new, old, found = np.flatnonzero(is_new), np.flatnonzero(~is_new), []
     groups, times = problem.groups, problem.times
-    known = {"groups": groups, "times": times}
-    some: dict[str, Any] = {name: one if one is None else one[new] for name, one in known.items()}
-    part = replaced(problem, table=problem.table.iloc[new], y=problem.y[new], **some)
-    splits, how = make_splits(part, seed)
-    found = []
+    some = {"table": problem.table.iloc[new], "y": problem.y[new]}
+    for name, one in (("groups", groups), ("times", times)):
+        some[name] = None if one is None else one[new]
+    splits, how = make_splits(replaced(problem, **some), seed)
     for train, test in splits:
         before, held = old, new[test]
         if groups is not None:

@@ -1,7 +1,6 @@
 """One evaluation of a model, and the check of a model on new rows: plain data, and sentences."""
 
-from covey.evaluation._check_record import Check
-from covey.evaluation._checking import check
+from covey.evaluation._checking import Check, check
 from covey.evaluation._evaluate import evaluate
 from covey.evaluation._record import Evaluation
 

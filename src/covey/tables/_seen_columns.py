@@ -192,7 +192,7 @@ def seen_columns(
         part = sample[:, start : start + at_once]
         part = part.toarray() if hasattr(part, "toarray") else part
         own = names[start : start + at_once]
-        numbers += _of_numbers(own, part.astype(np.float64, copy=False))
+        numbers += seen_numbers(own, part.astype(np.float64, copy=False))
     few = few.astype(np.float64)
     values = [tuple(column.tolist()) for column in np.where(np.isinf(few), np.nan, few).T]
     return SeenColumns(tuple(numbers), tuple(values) if len(kept) else (), len(rows))
@@ -209,7 +209,7 @@ def _as_read(
         if encoder.written:
             parts = (encoder.numbers(as_series(values))[:, 0] for values in parts)
         numbers, own = map(_floats, parts)
-        return _of_numbers([name], numbers[:, None])[0], tuple(own.tolist())
+        return seen_numbers([name], numbers[:, None])[0], tuple(own.tolist())
     if isinstance(encoder, Dates):
         dates, own = (as_kind(as_series(values), "date") for values in (sample, few))
         return _of_dates(name, dates, encoder.format), _plain_values(own)
@@ -238,11 +238,11 @@ def _of_series(name: str, values: Any) -> SeenColumn:
         return _of_dates(name, values)
     if getattr(dtype, "kind", "O") in "biuf":
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return _of_numbers([name], numbers[:, None])[0]
+        return seen_numbers([name], numbers[:, None])[0]
     return _of_words(name, values.to_numpy(dtype=object))
 
 
-def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
+def seen_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
     """Return columns of numbers (n, D), NaN for gaps."""
     ordered = np.sort(np.where(np.isinf(columns), np.nan, columns), axis=0)
     counts = np.sum(~np.isnan(ordered), axis=0)
