@@ -331,7 +331,7 @@ def test_corrections_go_through_files_and_are_shown(case, tmp_path):
     assert all(len(line) <= 100 for line in again.summary().splitlines())
     card = build_card(again, *held_out)
     assert card.count("in every row. On 200 rows held out") == 1
-    assert "## Corrections" in card
+    assert "## History" in card
     remarks = covey.evaluate(again, *held_out).remarks
     assert [one.column for one in remarks if one.about == "correction"] == ["job", "town", "age"]
     pytest.importorskip("fastapi")
@@ -372,7 +372,7 @@ def test_explanations_of_a_corrected_flock_add_up(case):
 
 WRONG_POINTS = [
     ("nobody", {20: 0, 30: 1}, "nobody.*which X does not have"),
-    (1.5, {20: 0, 30: 1}, "column must be a name or place"),
+    (1.5, {20: 0, 30: 1}, "column must name columns by str or int"),
     ("age", {20: 0}, "2 to 100 values of age, got 1"),
     ("age", [(20, 0), (20, 1)], "two effects for one value of age"),
     ("age", {}, "2 to 100 values of age, got 0"),

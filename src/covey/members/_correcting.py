@@ -26,7 +26,7 @@ from covey.evaluation._held_out import HeldOut, Predicted
 from covey.evaluation._inputs import check_inputs
 from covey.inspection import column_effect
 from covey.inspection._mixing_rows import user_table
-from covey.members._corrections import Correction
+from covey.members._corrections import KEPT, Correction
 from covey.members._importance import TrainingSample
 from covey.members._linear_model import GatedModel
 from covey.members._prepared_fit import ColumnScale
@@ -44,8 +44,9 @@ _MEASURED = ("_importance_of_columns", "calibration_", "out_of_fold_", "readable
 _CAUTION = "The model was corrected after it was fitted, and was not measured since."
 _AGAIN = "; the members were fitted again"
 # The parameters that name columns, and the measures of a price in words.
-_NAMING = ("always_keep", "categorical_features", "gaps", "feature_groups")
-_PRICES = {"accuracy": "accuracy", "r2": "R²", "log_loss": "log-loss", "mae": "mean error"}
+_NAMING = ("always_keep", "monotone", "interactions", "categorical_features", "gaps")
+_PRICES = {"cost": "cost", "accuracy": "accuracy", "r2": "R²", "log_loss": "log-loss"}
+_PRICES |= {"mae": "mean error"}
 
 
 def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: Any = None) -> Any:
@@ -82,11 +83,7 @@ def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: A
     place, name = _place(self, column)
     others = (self.model_.table.column_of != place).any()
     _check(others, f"{name} is the only column that the model looks at.")
-    given = {key: self.get_params(deep=False)[key] for key in _NAMING}
-    for key, value in given.items():
-        places = _has_places(list(value or ()) if key == "gaps" else value)
-        _check(not places, f"{key} has places of columns, which change; fit it with names.")
-    known = {key: _unnamed(value, name) for key, value in given.items()}
+    known = {key: _unnamed(key, getattr(self, key), name) for key in (*_NAMING, "feature_groups")}
     if X is not None:
         made = clone(self).set_params(**known).fit(_own_columns(self, X, place), y)
         one = Correction("without", name, f"{name} is not looked at{_AGAIN}", refitted=True)
@@ -211,33 +208,72 @@ def merge_categories(
     True
     """
     place, name = _place(self, column)
-    encoder: Any = encoders_of(self)[name]
-    into = str(into)
+    encoder, into = encoders_of(self)[name], str(into)
+    known = getattr(encoder, "known", ())
     _check(isinstance(encoder, Categories), f"{name} is not a column of categories.")
     proper = np.iterable(categories) and not isinstance(categories, str)
     _check(proper, "categories must be a list of categories.")
     words = [word for word in dict.fromkeys(map(str, categories)) if word != into]
     _check(words, f"categories names nothing to merge into {into!r}.")
     for word in (*words, into):
-        _check(word in encoder.known, f"{name} has no category {word!r} that the model knows.")
-    _check(set(encoder.known) > {*words, into}, f"{name} would tell nothing; use without.")
-    said, made = f"{name}: {into!r} stands for {listed(map(repr, words))}, too", None
+        _check(word in known, f"{name} has no category {word!r} that the model knows.")
+    _check({*known} > {*words, into}, f"{name} would tell nothing; use without.")
+    said, made = f"{name}: {into!r} stands for {listed(map(repr, words))}, too", self
     if X is not None:
         import pandas as pd
 
         rows, said = pd.DataFrame(_own_columns(self, X)), said + _AGAIN
         values = rows.iloc[:, place].astype(object)
-        renamed = values.where(~values.astype(str).isin(words), into)
-        # Rows without weight let the model know the words that are merged.
-        extra = np.resize(np.arange(len(rows)), len(words))
-        rows, y = pd.concat([rows, rows.iloc[extra]]), np.append(y, np.asarray(y)[extra])
-        rows.isetitem(place, [*renamed, *words])
-        weight = np.arange(len(rows)) < len(renamed)
-        made = clone(self).fit(rows, y, sample_weight=weight.astype(np.float64))
-        made.model_ = _merged(made.model_, place, words, into)
-    made = made or _copy(self, _merged(self.model_, place, words, into))
+        rows.isetitem(place, values.where(~values.astype(str).isin(words), into))
+        made = clone(self).fit(rows, y)
+    table = made.model_.table
+    table = replace(table, preparation=table.preparation.merged(place, words, into))
+    made = _copy(made, replace(made.model_, table=table), X is not None)
     how = {"categories": words, "into": into}
     one = Correction("merge_categories", name, said, how, refitted=X is not None)
+    return _recorded(self, made, one, held_out)
+
+
+def with_monotone(
+    self: Any, column: Any, direction: int, X: Any, y: Any, *, held_out: Any = None
+) -> Any:
+    """Return a copy, fitted again, whose prediction never falls, or never rises, with a column.
+
+    Parameters
+    ----------
+    column : str or int
+        A name or a position, of a column of numbers.
+    direction : {1, -1}
+        As in ``monotone``: 1 if a number, or the probability of the second class, never falls with
+        more of the column; -1 if it never rises.
+    X, y : rows and their true values
+        Rows to fit the flock again, with the same parameters but this one.
+    held_out : pair (X, y), optional
+        As in `without`.
+
+    Returns
+    -------
+    corrected : flock
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from covey import FlockRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
+    >>> flock.with_monotone("bmi", 1, X, y).monotone
+    {'bmi': 1}
+    """
+    place, name = _place(self, column)
+    others = {
+        key: by for key, by in (self.monotone or {}).items() if _place(self, key)[0] != place
+    }
+    key = name if hasattr(self, "feature_names_in_") else place
+    made = clone(self).set_params(monotone={**others, key: direction})
+    made.fit(_own_columns(self, X), y)
+    what = f"the probability of {self.classes_[1]!r}" if self._classifies else "the prediction"
+    said = f"{name}: {what} never {'falls' if direction > 0 else 'rises'} with it{_AGAIN}"
+    one = Correction("with_monotone", name, said, {"direction": int(direction)}, refitted=True)
     return _recorded(self, made, one, held_out)
 
 
@@ -252,9 +288,7 @@ def _check(holds: Any, sentence: str) -> None:
 def _place(flock: Any, column: Any) -> tuple[int, str]:
     """Return the position and the name of a column of a fitted flock."""
     check_is_fitted(flock, "fuser_")
-    _check(isinstance(column, str | Integral), f"column must be a name or place, got {column!r}.")
-    names = feature_names(flock)
-    known = names if hasattr(flock, "feature_names_in_") else None
+    names, known = feature_names(flock), getattr(flock, "feature_names_in_", None)
     (place,) = column_positions([column], "column", len(names), known)
     return place, names[place]
 
@@ -292,21 +326,20 @@ def _own_columns(flock: Any, X: Any, left_out: int = -1) -> Any:
     return X[names]
 
 
-def _has_places(value: Any) -> bool:
-    """Return whether a parameter that names columns has places of them."""
-    parts = [*value, *value.values()] if isinstance(value, Mapping) else value
-    if np.iterable(parts) and not isinstance(parts, str):
-        return any(map(_has_places, parts))
-    return isinstance(value, Integral)
-
-
-def _unnamed(value: Any, name: str) -> Any:
-    """Return a parameter that names columns, without one of them."""
+def _unnamed(key: str, value: Any, name: str) -> Any:
+    """Return a parameter that names columns, without one of them; refuse places, which change."""
+    place = isinstance(value, Integral | np.bool_)
+    _check(not place, f"{key} has places of columns, which change; fit it with names.")
     if isinstance(value, Mapping):
-        return {key: _unnamed(one, name) for key, one in value.items() if key != name}
-    if isinstance(value, list | tuple):
-        return [_unnamed(one, name) for one in value if one not in (name, [name], (name,))]
-    return None if isinstance(value, str) and value == name else value
+        if key == "feature_groups":
+            return {group: _unnamed(key, some, name) for group, some in value.items()}
+        return {one: value[one] for one in _unnamed(key, list(value), name)}
+    if isinstance(value, str) or not np.iterable(value):
+        return None if key == "always_keep" and value == name else value
+    if key == "interactions":
+        return [pair for pair in value if name not in _unnamed(key, [*pair, name], "")]
+    kept = [_unnamed(key, one, name) for one in value if not np.array_equal(one, name)]
+    return [one for one in kept if not np.array_equal(one, [])]
 
 
 def _points(
@@ -321,13 +354,14 @@ def _points(
     _check(enough, f"points must be {fewest} to {most} values of {name}, got {len(pairs):,}.")
     try:
         pairs = [(str(at) if known else float(at), float(by)) for at, by in pairs]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(wrong) from None
     found: dict[Any, float] = dict(pairs if known else sorted(pairs))
-    finite = np.isfinite([by if known else (at, by) for at, by in pairs]).all()
+    effects = np.array(list(found.values()))
+    finite = np.isfinite([*effects, *(() if known else found)]).all()
     _check(finite, "points must be finite numbers.")
     _check(len(found) == len(pairs), f"points gives two effects for one value of {name}.")
-    chances = model.target.is_numeric or np.ptp(list(found.values())) < 1
+    chances = model.target.is_numeric or np.ptp(effects) < 1
     _check(chances, "points are parts of a probability, and differ by less than 1.")
     if not known:
         low, high = model.basis.seen[:, np.flatnonzero(model.table.column_of == place)[0]]
@@ -335,7 +369,7 @@ def _points(
         _check(within, f"points must be values of {name} from {low:g} to {high:g}.")
         return found
     codes = _codes(model, place)[2]
-    for word, by in list(found.items()):
+    for word, by in pairs:
         _check(word in known, f"{name} has no category {word!r} that the model knows.")
         for one in (one for one, code in codes.items() if code == codes[word]):
             told = found.setdefault(one, by) == by
@@ -427,12 +461,6 @@ def _with_labels(model: Any, place: int, output: int, shift: dict[Any, float]) -
     return _added(model, place, output, 0, np.zeros(1), found[-1:], (own, found[:-1]))
 
 
-def _merged(model: Any, place: int, words: Sequence[str], into: str) -> Any:
-    """Return a model whose table reads some categories as another."""
-    made = model.table.preparation.merged(place, words, into)
-    return replace(model, table=replace(model.table, preparation=made))
-
-
 def _through(
     flock: Any, place: int, known: Sequence[str], points: dict[Any, float], rows: Any, output: int
 ) -> tuple[GatedModel, float, float]:
@@ -507,10 +535,11 @@ def _through(
 # -- the copy and its record ----------------------------------------------------------------------
 
 
-def _copy(flock: Any, model: Any) -> Any:
+def _copy(flock: Any, model: Any, refitted: bool = False) -> Any:
     """Return a flock that predicts by another model, without what was measured of its own."""
     made = type(flock)(**flock.get_params(deep=False))
-    vars(made).update({name: one for name, one in vars(flock).items() if name not in _MEASURED})
+    gone = () if refitted else _MEASURED
+    vars(made).update({name: one for name, one in vars(flock).items() if name not in gone})
     made.model_ = model
     return made
 
@@ -519,17 +548,19 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
     """Return the corrected copy with its record, measured anew where there are rows to do so."""
     X: Any = None
     y: Any = None
-    cost = "The cost of that is not known"
+    cost, decision = "The cost of that is not known", getattr(old, "decision_", None)
     if held_out is not None:
         given = check_inputs(old, *_pair(held_out))
         X, y = _own_columns(old, given.X, left_out), given.y
         ask = "predict" if given.classes is None else "predict_proba"
         now, before = getattr(made, ask)(X), getattr(old, ask)(given.X)
         models = [Predicted("corrected", now, "own"), Predicted("before", before)]
-        judged = HeldOut(y, models, given.classes)
+        by_cost = decision if decision is not None and decision.kind == "costs" else None
+        judged = HeldOut(y, models, given.classes, decision=by_cost)
         after, was = (judged.score(each).measures for each in models)
         gap = judged.difference(*models).measures
-        names = [name for name in _PRICES if name in gap]
+        # Of classes that costs decide, differences are those of the most probable ones.
+        names = [name for name in _PRICES if name in gap and (name != "accuracy" or not by_cost)]
         price = {name: (was[name].value, after[name].value, *gap[name]) for name in names}
         words = [
             f"{_PRICES[name]} {number(new)} instead of {number(then)} "
@@ -542,14 +573,14 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
             made.calibrate(X, y)
             sample = TrainingSample.of(X, y, None)
             made._importance_of_columns = replace(sample, source="rows held out")
-    # A refit forgets what was done to members before, but not the columns that were left out.
-    known = [each for each in old.corrections_ if not one.refitted or each.what == "without"]
-    corrections = (*known, replace(one, said=f"{one.said}. {cost}."))
-    model = made.model_ = replace(made.model_, corrections=corrections)
+    # A refit forgets what was done to members before, but neither columns nor constraints.
+    known = [each for each in old.corrections_ if not one.refitted or each.what in KEPT]
+    model = replace(made.model_, corrections=(*known, replace(one, said=f"{one.said}. {cost}.")))
     rows = X if X is not None or model.table.seen is None else remembered(model.table)
     if isinstance(model, GatedModel) and not one.refitted and rows is not None:
-        made.model_ = _described(model, old.model_, model.rows(rows))
-    if (decision := getattr(old, "decision_", None)) is not None:
+        model = _described(model, old.model_, model.rows(rows))
+    made.model_ = model
+    if decision is not None:
         counts = dict.fromkeys(("alarms", "cost", "cost_without", "source"))
         made.decision_ = replace(decision, **counts)
     if left_out >= 0:
@@ -564,19 +595,20 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
 
 def _described(model: GatedModel, before: GatedModel, rows: np.ndarray) -> GatedModel:
     """Return a model with the moments of its columns, its terms, and its members' means."""
-    n = model.basis.n_features
-    mean, scale = model.column_mean[:n], model.column_scale[:n]
-    if not model.basis.is_plain:
-        columns = model.basis.rows(rows)[:, n:]
-        mean, scale = np.append(mean, columns.mean(axis=0)), np.append(scale, columns.std(axis=0))
-
-    def terms(one: GatedModel) -> int:
-        gated = [one.gate_coef[one.group_of == k].any(axis=0) for k in range(len(one.sizes))]
-        return int(one.coef.any(axis=1).sum() + np.sum(gated))
-
+    columns, n = model.basis.rows(rows), model.basis.n_features
+    mean, scale = (
+        np.append(known[:n], found[n:])
+        for known, found in (
+            (model.column_mean, columns.mean(axis=0)),
+            (model.column_scale, columns.std(axis=0)),
+        )
+    )
+    gated = [
+        gates.any(axis=0).sum() for gates in np.split(model.gate_coef, np.cumsum(model.sizes))
+    ]
     return replace(
         model,
-        n_terms=before.n_terms + terms(model) - terms(before),
+        n_terms=int(model.coef.any(axis=1).sum() + sum(gated)),
         column_mean=mean,
         column_scale=scale,
         shares=model.weights_of_rows(rows).mean(axis=0),
