@@ -18,8 +18,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from covey._blocks import as_table, take_columns
+from covey._core.arrays import evenly
 from covey._decisions import code_of
-from covey._number_words import listed, number, signed
+from covey._number_words import listed, number, quoted, signed
 from covey._plain_words import value_words
 from covey.evaluation import evaluate
 from covey.evaluation._held_out import HeldOut, Predicted
@@ -35,7 +36,7 @@ from covey.tables._encoders import Categories, NumberColumn
 from covey.tables._known_columns import check_has, encoders_of
 
 # The most points of a curve, and the most values of a column by which its effect is measured.
-_MOST_POINTS, _BINS, _MOST_LABELS, _MOST_SHOWN = 100, 20, 200, 5
+_MOST_POINTS, _BINS, _MOST_LABELS, _MOST_SHOWN, _MOST_MOVED = 100, 20, 200, 5, 100
 # An effect is met within this chance, or this share of y's scale, after at most so many rounds,
 # in each of which log-odds are shifted by at most so much, where their slope is at least this.
 _CLOSE, _CLOSE_NUMBERS, _ROUNDS, _STEP, _LEAST_SLOPE = 5e-4, 1e-9, 40, 1.0, 1e-3
@@ -159,7 +160,7 @@ def with_effect(
     shown = [f"{value_words(at)}: {signed(by)}" for at, by in pairs[:_MOST_SHOWN]]
     shown += [f"{len(pairs) - _MOST_SHOWN} more"] * (len(pairs) > _MOST_SHOWN)
     label = classes[[output]].tolist()[0] if len(classes) > 1 else None
-    of = "" if label is None else f" on the probability of {label!r}"
+    of = "" if label is None else f" on the probability of {quoted(label)}"
     said = f"{name}: its effect{of} goes through {listed(shown)}"
     said += f" (at most {number(off, 2)} off, on {rows.shape[0]:,} rows)"
     one = Correction("with_effect", name, said, {"points": pairs, "label": label, "off": off})
@@ -213,7 +214,14 @@ def merge_categories(
     _check(isinstance(encoder, Categories), f"{name} is not a column of categories.")
     proper = np.iterable(categories) and not isinstance(categories, str)
     _check(proper, "categories must be a list of categories.")
-    words = [word for word in dict.fromkeys(map(str, categories)) if word != into]
+    merged = dict.fromkeys(map(str, categories))
+    for one in self.corrections_:
+        # What was merged into a category before goes with it.
+        if (one.what, one.column) == ("merge_categories", name) and one.arguments[
+            "into"
+        ] in merged:
+            merged |= dict.fromkeys(one.arguments["categories"])
+    words = [word for word in merged if word != into]
     _check(words, f"categories names nothing to merge into {into!r}.")
     for word in (*words, into):
         _check(word in known, f"{name} has no category {word!r} that the model knows.")
@@ -271,7 +279,9 @@ def with_monotone(
     key = name if hasattr(self, "feature_names_in_") else place
     made = clone(self).set_params(monotone={**others, key: direction})
     made.fit(_own_columns(self, X), y)
-    what = f"the probability of {self.classes_[1]!r}" if self._classifies else "the prediction"
+    what = (
+        f"the probability of {quoted(self.classes_[1])}" if self._classifies else "the prediction"
+    )
     said = f"{name}: {what} never {'falls' if direction > 0 else 'rises'} with it{_AGAIN}"
     one = Correction("with_monotone", name, said, {"direction": int(direction)}, refitted=True)
     return _recorded(self, made, one, held_out)
@@ -332,14 +342,14 @@ def _unnamed(key: str, value: Any, name: str) -> Any:
     _check(not place, f"{key} has places of columns, which change; fit it with names.")
     if isinstance(value, Mapping):
         if key == "feature_groups":
-            return {group: _unnamed(key, some, name) for group, some in value.items()}
+            left = {group: _unnamed(key, some, name) for group, some in value.items()}
+            return {group: some for group, some in left.items() if some}
         return {one: value[one] for one in _unnamed(key, list(value), name)}
     if isinstance(value, str) or not np.iterable(value):
         return None if key == "always_keep" and value == name else value
-    if key == "interactions":
-        return [pair for pair in value if name not in _unnamed(key, [*pair, name], "")]
     kept = [_unnamed(key, one, name) for one in value if not np.array_equal(one, name)]
-    return [one for one in kept if not np.array_equal(one, [])]
+    fewest = 2 if key == "interactions" else 1
+    return [one for one in kept if isinstance(one, str) or len(one) >= fewest]
 
 
 def _points(
@@ -415,7 +425,8 @@ def _added(
     numbers, ``at``. The coefficients of columns of numbers get some ``more``.
     """
     rises, n_columns = np.diff(heights), model.basis.n_columns
-    kept = np.flatnonzero(rises)
+    with np.errstate(over="ignore"):
+        kept = np.flatnonzero((rises != 0) & np.isfinite(1.0 / np.diff(knots)))
     none, (columns, by) = np.full(len(kept), -1), more
     basis = model.basis._with(none * 0 + at, none, knots[kept], knots[kept + 1])
     coef, gate = (
@@ -469,66 +480,73 @@ def _through(
     How far off it is at most, and the length of the curve, are returned, too.
     """
     model, numeric, name = flock.model_, not flock._classifies, feature_names(flock)[place]
+    own, unit = np.flatnonzero(model.table.column_of == place), model.target.unit if numeric else 1
+    # Members compute numbers, or logarithms of numbers or of odds.
+    plain = numeric and not model.target.loss.is_log
     how: dict[str, Any] = {"kind": "category", "categories": _MOST_LABELS}
     how = how if known else {"kind": "number", "bins": _BINS}
 
-    def effect(model: GatedModel) -> tuple[Any, np.ndarray]:
+    def measured(model: GatedModel) -> tuple[Any, ...]:
+        """Return values, their shares of rows, the curve, and its slope by members' outputs."""
         found = column_effect(_copy(flock, model), rows, place, **how)
         if found is None:
-            raise ValueError(
-                f"The rows are too few, or sparse, to show the effect of {name}; give X."
-            )
-        return found, found.curve[:, output]
+            raise ValueError(f"These rows do not show the effect of {name}; give others as X.")
+        values, share = np.array([one.value for one in found.points]), found.rows / rows.shape[0]
+        curve, means = found.curve[:, output], [one.prediction[output] for one in found.points]
+        moved = np.array(means)[None]
+        if not known:
+            # Between these values the curve has the shape of mean predictions, with their knots.
+            ends, seen = np.append(model.basis.low, model.basis.high), model.basis.seen[:, own[0]]
+            ends = ends[np.tile(model.basis.feature == own[0], 2)]
+            ends = ends[(ends > seen[0]) & (ends < seen[1])]
+            knots = np.unique([*values, *points, *ends])
+            some = model.rows(rows)[evenly(np.arange(rows.shape[0]), _MOST_MOVED)]
+            tried = np.repeat(some, len(knots), axis=0)
+            tried[:, own] = 0.0
+            tried[:, own[0]] = np.tile(knots, len(some))
+            moved = model.fused(tried).reshape(len(some), len(knots), -1)[..., output]
+            shape = moved.mean(axis=0)
+            curve = np.interp(knots, values, curve - np.interp(values, knots, shape)) + shape
+            share = np.bincount(np.searchsorted(knots, values), share, len(knots))
+            values = knots
+        slope = (moved if numeric else moved * (1 - moved)).mean(axis=0)
+        return values, share / share.sum(), curve, np.maximum(slope, _LEAST_SLOPE * unit)
 
-    now, curve = effect(model)
-    values, weight = np.array([point.value for point in now.points]), now.rows / now.rows.sum()
+    def shifted(delta: np.ndarray) -> GatedModel:
+        if known:
+            return _with_labels(model, place, output, dict(zip(values, delta, strict=True)))
+        # A gap is filled with a number, whose shift the mark of the gap takes back.
+        fill = model.table.preparation.fill[own[0]] if len(own) > 1 else 0.0
+        more = own[1:], -np.interp(fill, values, delta)
+        return _added(model, place, output, own[0], values, delta, more)
+
+    values, share, curve, slope = measured(model)
     if known:
-        codes = _codes(model, place)[2]
+        codes, level = _codes(model, place)[2], float(share @ curve)
         shown = {codes.get(value) for value in values}
         absent = [word for word in points if codes[word] not in shown]
         _check(not absent, f"No row has {absent[:1]} as {name}; give other rows as X.")
-        level = float(weight @ curve)
         now_of = zip(values, curve - level, strict=True)
         wanted = np.array([level + points.get(*one) for one in now_of])
     else:
-        at, by = np.array(list(points)), np.array(list(points.values()))
-        knots, ends = np.unique(np.append(values, at)), (at[0], at[-1])
+        at, by = list(points), list(points.values())
         # Beyond the first point and the last one the curve keeps its shape.
-        beyond = np.interp(np.clip(knots, *ends), values, curve)
-        new = np.interp(knots, at, by) + np.interp(knots, values, curve) - beyond
-        wanted = np.interp(values, knots, new)
-        bent = new - np.interp(knots, values, wanted)
-        own = np.flatnonzero(model.table.column_of == place)
-
-    def shifted(delta: np.ndarray, slope: np.ndarray) -> GatedModel:
-        if known:
-            return _with_labels(model, place, output, dict(zip(values, delta, strict=True)))
-        heights = np.interp(knots, values, delta) + bent / np.interp(knots, values, slope)
-        # A gap is filled with a number, whose shift the mark of the gap takes back.
-        fill = model.table.preparation.fill[own[0]] if len(own) > 1 else 0.0
-        more = own[1:], -np.interp(fill, knots, heights)
-        return _added(model, place, output, own[0], knots, heights, more)
-
+        wanted = np.interp(values, at, by) + curve
+        wanted -= np.interp(np.clip(values, at[0], at[-1]), values, curve)
     # The mean prediction stays.
-    wanted += weight @ (curve - wanted)
+    wanted += share @ (curve - wanted)
     length, delta = float(max(np.ptp(wanted), np.ptp(curve))), np.zeros(len(values))
-    unit = model.target.unit if numeric else 1.0
-    # Members compute numbers, or logarithms of numbers or of odds.
-    plain = numeric and not model.target.loss.is_log
     close = _CLOSE_NUMBERS * unit if numeric else _CLOSE
     found, least, last = model, np.inf, model
     for _ in range(_ROUNDS):
-        miss, slope = wanted - curve, np.ones(len(values))
+        miss = wanted - curve
         if (off := float(np.abs(miss).max())) < least:
             found, least = last, off
         if off <= close:
             break
-        if not plain:
-            mean = np.array([point.prediction[output] for point in now.points])
-            slope = np.maximum(mean if numeric else mean * (1 - mean), _LEAST_SLOPE * unit)
         delta = delta + (miss if plain else np.clip(miss / slope, -_STEP, _STEP))
-        last = shifted(delta, slope)
-        now, curve = effect(last)
+        last = shifted(delta)
+        _, _, curve, slope = measured(last)
     return found, least, length
 
 
@@ -552,6 +570,7 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
     if held_out is not None:
         given = check_inputs(old, *_pair(held_out))
         X, y = _own_columns(old, given.X, left_out), given.y
+        _check(len(y) > 1, "held_out must have two rows at least, to measure a price by.")
         ask = "predict" if given.classes is None else "predict_proba"
         now, before = getattr(made, ask)(X), getattr(old, ask)(given.X)
         models = [Predicted("corrected", now, "own"), Predicted("before", before)]
