@@ -75,6 +75,7 @@ def test_a_refit_makes_predictions_rise_and_fall(work, run):
     assert made.monotone == {"age": 1}
     assert monotone_certificate(made, "age", 1).holds
     assert "never falls with it" in result.stdout
+    assert "fit on patients.csv" in run("show", "b.covey", cwd=work).stdout
 
 
 def test_points_may_be_in_a_file(work, run):

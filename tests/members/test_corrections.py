@@ -537,3 +537,26 @@ def test_one_row_measures_no_price():
     flock = FlockRegressor(effort="fast", random_state=0).fit(TABLE, SCORE)
     with pytest.raises(ValueError, match="two rows at least"):
         flock.without("age", held_out=(TABLE[:1], SCORE[:1]))
+
+
+def test_a_curve_that_is_corrected_again_needs_no_more_ramps():
+    flock = FlockRegressor(effort="fast", random_state=0).fit(TABLE, SCORE)
+    once = flock.with_effect("age", {30: 0.0, 50: 1.0, 60: 0.0}, TABLE)
+    again = once.with_effect("age", {30: 0.0, 50: -1.0, 60: 0.5}, TABLE)
+    assert again.basis_.n_columns == once.basis_.n_columns
+    assert again.corrections_[-1].arguments["off"] == 0
+
+
+def test_corrected_models_predict_the_same_in_onnx():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from covey.onnx import to_onnx
+
+    X, y = TABLE[["age", "income"]].fillna(40.0), TARGETS["two"]
+    X = X.assign(third=np.random.default_rng(0).normal(size=len(X)))
+    flock = FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    made = flock.without("third").with_effect("age", {30: -0.1, 60: 0.1}, X[::-1])
+    rows = X[["age", "income"]]
+    session = onnxruntime.InferenceSession(to_onnx(made, dtype="float64").SerializeToString())
+    fed = {session.get_inputs()[0].name: rows.to_numpy(np.float64)}
+    found = session.run(None, fed)[1]
+    assert_allclose(np.asarray(found), made.predict_proba(rows), atol=1e-9)

@@ -80,7 +80,6 @@ def edit(
     from covey.cli._fitting import checked_constraints
     from covey.cli._report import true_rows
     from covey.cli._writing import check_writable
-    from covey.members._correcting import remembered
     from covey.tables._known_columns import formats_of, table_for
 
     console, table = Console(quiet, as_json), table and options.part_of(table, sheet)
@@ -94,7 +93,9 @@ def edit(
         raise CommandError("--rising and --falling fit the members again: give --refit, too.")
     fitted = models.load_model(model)
     columns = fitted.feature_names_in_.tolist()
-    changes: list[tuple[str, str, Any]] = [("drop", name, None) for name in drop or ()]
+    changes: list[tuple[str, str, Any]] = [
+        ("drop", one, None) for one in dict.fromkeys(drop or ())
+    ]
     changes += [(_WAYS[way], name, way) for name, way in monotone.items()]
     for option, texts, example in (("merge", merge, "job=maid,cook"), ("effect", effect, _POINTS)):
         for text in texts or ():
@@ -141,7 +142,7 @@ def edit(
     done = made.corrections_[-len(changes) :]
     for one in done:
         console.result(str(one))
-    models.save_model(made, out, remembered(known, typical=True) if rows is None else rows)
+    models.save_model(made, out, known.remembered(typical=True) if rows is None else rows)
     console.result(f"Saved {out}.")
     console.emit(out=out, corrections=done)
 

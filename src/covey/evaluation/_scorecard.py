@@ -369,7 +369,8 @@ def _range(low: float, high: float, inside: np.ndarray, seen: np.ndarray) -> str
         low, high = np.ceil(low), np.ceil(high) - np.isfinite([low, high]).all()
         if low == high or (len(inside) == 1 and len(seen) <= _MOST_WORDS):
             return show(inside[0])
-    return range_words(*(one if np.isfinite(one) else None for one in (low, high)), show)
+    ends = (one if np.isfinite(one) else None for one in (low, high))
+    return range_words(next(ends), next(ends), show)
 
 
 def _curve(total: np.ndarray, truth: np.ndarray) -> tuple[float, float, float]:

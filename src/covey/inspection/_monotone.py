@@ -142,13 +142,7 @@ def _worst_of(
     The rows are those that the model remembers, as members see them, without gaps in the column.
     """
     table = model.own_table
-    like: Any = np.empty((0, table.n_features_in_), object if table.preparation else float)
-    if table.feature_names_in_ is not None:
-        import pandas as pd
-
-        like = pd.DataFrame(like, columns=table.feature_names_in_)
-    rows = model.rows(table.seen.rows_like(like))
-    rows = np.array(rows, dtype=np.float64)
+    rows = np.array(model.rows(table.remembered()), dtype=np.float64)
     rows[:, table.column_of == table.column_of[column]] = 0.0
     values = least_slopes(model.basis, coef, column)[0]
     values = values[np.isfinite(values)]

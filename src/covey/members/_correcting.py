@@ -26,7 +26,6 @@ from covey.evaluation import evaluate
 from covey.evaluation._held_out import HeldOut, Predicted
 from covey.evaluation._inputs import check_inputs
 from covey.inspection import column_effect
-from covey.inspection._mixing_rows import user_table
 from covey.members._corrections import KEPT, Correction
 from covey.members._importance import TrainingSample
 from covey.members._linear_model import GatedModel
@@ -150,7 +149,7 @@ def with_effect(
     output = len(classes) - 1 if label is None else code_of(classes, label, "label")
     points = _points(model, place, name, known, points)
     given = _pair(held_out)[0] if X is None and held_out is not None else X
-    rows = remembered(model.table) if given is None else user_table(self, given)
+    rows = model.table.remembered() if given is None else _own_columns(self, given)
     found, off, length = _through(self, place, known, points, rows, output)
     if off > 0.05 * length:
         told = f"The effect of {name} cannot go through these points: it is {number(off)} off."
@@ -319,13 +318,6 @@ def _pair(held_out: Any) -> Any:
     return held_out
 
 
-def remembered(table: Any, *, typical: bool = False) -> Any:
-    """Return the training rows that a model remembers, or the typical row."""
-    seen = replace(table.seen, kept=()) if typical else table.seen
-    rows = seen.rows_like(None)
-    return rows.to_numpy() if table.feature_names_in_ is None else rows
-
-
 def _own_columns(flock: Any, X: Any, left_out: int = -1) -> Any:
     """Return rows with the columns of a flock, except for one that is left out."""
     X, kept = as_table(X), np.arange(flock.n_features_in_) != left_out
@@ -379,7 +371,7 @@ def _points(
         _check(within, f"points must be values of {name} from {low:g} to {high:g}.")
         return found
     codes = _codes(model, place)[2]
-    for word, by in pairs:
+    for word, by in list(found.items()):
         _check(word in known, f"{name} has no category {word!r} that the model knows.")
         for one in (one for one, code in codes.items() if code == codes[word]):
             told = found.setdefault(one, by) == by
@@ -394,7 +386,7 @@ def _without(model: Any, place: int) -> GatedModel:
     """Return a model of a table without a column, which always has its typical value."""
     table, scaling = model.table, model.scaling
     kept = table.column_of != place
-    typical = table.rows(remembered(table, typical=True))[0]
+    typical = table.rows(table.remembered(typical=True))[0]
     basis, to, factor, constant = model.basis.without(~kept, typical)
     moved = []
     for coef in (model.coef, model.gate_coef):
@@ -424,17 +416,22 @@ def _added(
     It rises from one of the heights (m,) to the next between the knots (m,) of a column of
     numbers, ``at``. The coefficients of columns of numbers get some ``more``.
     """
-    rises, n_columns = np.diff(heights), model.basis.n_columns
+    old, rises, (columns, by) = model.basis, np.diff(heights), more
     with np.errstate(over="ignore"):
         kept = np.flatnonzero((rises != 0) & np.isfinite(1.0 / np.diff(knots)))
-    none, (columns, by) = np.full(len(kept), -1), more
-    basis = model.basis._with(none * 0 + at, none, knots[kept], knots[kept + 1])
+    # A ramp that is there, such as that of an earlier correction, is used again.
+    ends = list(zip(old.feature, old.low, old.high, strict=True))
+    ramps = [(at, knots[k], knots[k + 1]) for k in kept]
+    new = [one for one in ramps if one not in ends]
+    low, high = np.array(new).reshape(-1, 3).T[1:]
+    none = np.full(len(new), -1)
+    basis, ends = old._with(none * 0 + at, none, low, high), ends + new
     coef, gate = (
-        np.concatenate([one, np.zeros((*one.shape[:-1], len(kept)))], axis=-1)
+        np.concatenate([one, np.zeros((*one.shape[:-1], len(new)))], axis=-1)
         for one in (model.coef, model.gate_coef)
     )
     coef[:, output, columns] += by
-    coef[:, output, n_columns:] = rises[kept]
+    coef[:, output, [ends.index(one) for one in ramps]] += rises[kept]
     intercept, support = model.intercept.copy(), model.support.copy()
     intercept[:, output] += heights[0]
     support[:, place] = True
@@ -496,8 +493,9 @@ def _through(
         moved = np.array(means)[None]
         if not known:
             # Between these values the curve has the shape of mean predictions, with their knots.
-            ends, seen = np.append(model.basis.low, model.basis.high), model.basis.seen[:, own[0]]
-            ends = ends[np.tile(model.basis.feature == own[0], 2)]
+            basis: Any = model.basis
+            ends, seen = np.append(basis.low, basis.high), basis.seen[:, own[0]]
+            ends = ends[np.tile(basis.feature == own[0], 2)]
             ends = ends[(ends > seen[0]) & (ends < seen[1])]
             knots = np.unique([*values, *points, *ends])
             some = model.rows(rows)[evenly(np.arange(rows.shape[0]), _MOST_MOVED)]
@@ -595,13 +593,14 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
     # A refit forgets what was done to members before, but neither columns nor constraints.
     known = [each for each in old.corrections_ if not one.refitted or each.what in KEPT]
     model = replace(made.model_, corrections=(*known, replace(one, said=f"{one.said}. {cost}.")))
-    rows = X if X is not None or model.table.seen is None else remembered(model.table)
+    rows = X if X is not None or model.table.seen is None else model.table.remembered()
     if isinstance(model, GatedModel) and not one.refitted and rows is not None:
         model = _described(model, old.model_, model.rows(rows))
     made.model_ = model
     if decision is not None:
         counts = dict.fromkeys(("alarms", "cost", "cost_without", "source"))
         made.decision_ = replace(decision, **counts)
+    vars(made).update({name: one for name, one in vars(old).items() if name == "life_"})
     if left_out >= 0:
         vars(made).pop("seen_", None)  # hashes of rows that had the column, too
     told = getattr(old, "evaluation_", None)
