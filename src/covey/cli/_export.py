@@ -15,9 +15,9 @@ _DOUBLE = options.option(
     "Take and compute numbers in double precision, as covey does.", "--double"
 )
 _SCORECARD = options.option(
-    "Where to write a flock of two classes that is fitted with --interactions none as points for "
-    "conditions that a person adds.",
-    metavar="FILE.html|FILE.xlsx",
+    "Where to write (.html, .xlsx) a flock of two classes, fitted with --interactions none, as "
+    "points for conditions that a person adds.",
+    metavar="FILE",
 )
 _TABLE = options.option(
     "Rows with the target, best new ones, by which points are rounded and counted.",

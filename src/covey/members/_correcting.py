@@ -88,7 +88,7 @@ def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: A
         made = clone(self).set_params(**known).fit(_own_columns(self, X, place), y)
         one = Correction("without", name, f"{name} is not looked at{_AGAIN}", refitted=True)
         return _recorded(self, made, one, held_out, place)
-    model = _linear(self, "without X and y, without")
+    model = _linear(self, "without, unless it is given X and y,")
     typical = model.table.seen.typical()[name]
     said = f"{name} is not looked at: it counts as {value_words(typical)} in every row"
     one = Correction("without", name, said, {"typical": typical})
