@@ -264,10 +264,12 @@ def _of_costs(classes: np.ndarray, costs: Any) -> Decision:
                 f"(predicted classes), got {costs!r}."
             )
     excess = table - table.diagonal()[:, None]
-    if (excess < 0).any() or not excess.any():
+    with np.errstate(over="ignore"):
+        proper = (excess >= 0).all() and 0 < excess.sum() < np.inf
+    if not proper:
         raise ValueError(
             "costs must be smallest on the diagonal, where the true class is predicted, and some "
-            "must be larger."
+            "must be larger, with a finite sum."
         )
     asked = tuple(map(tuple, table.tolist()))
     if n_classes > 2:

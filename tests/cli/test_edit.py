@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import covey
+from covey.inspection import monotone_certificate
 from tests.cli.conftest import patients
 
 
@@ -65,6 +66,18 @@ def test_a_refit_is_fitted_to_a_part_of_the_rows_and_measured_on_the_others(work
     assert 0 < one.n_rows < 40
 
 
+def test_a_refit_makes_predictions_rise_and_fall(work, run):
+    how = ("--rising", "age", "--drop", "town", "--refit", "--table", "new.csv")
+    result = run("edit", "flock.covey", *how, "--out", "b.covey", cwd=work)
+    assert result.exit_code == 0, result.output
+    made = covey.load(work / "b.covey")
+    assert [one.what for one in made.corrections_] == ["without", "with_monotone"]
+    assert made.monotone == {"age": 1}
+    assert monotone_certificate(made, "age", 1).holds
+    assert "never falls with it" in result.stdout
+    assert "fit on patients.csv" in run("show", "b.covey", cwd=work).stdout
+
+
 def test_points_may_be_in_a_file(work, run):
     pd.DataFrame({"age": [40.0, 60.0], "effect": [0.0, 0.1]}).to_csv(
         work / "points.csv", index=False
@@ -77,12 +90,22 @@ def test_points_may_be_in_a_file(work, run):
     assert one.arguments["label"] == "well"
 
 
+def test_categories_with_commas_and_quotes_are_quoted_as_in_a_table(work, run):
+    paris = '"Paris, ""Rive Gauche"""'
+    how = ("--merge", f"town={paris},Rome", "--effect", f"town={paris}:0.1")
+    result = run("edit", "flock.covey", *how, "--table", "new.csv", "--out", "b.covey", cwd=work)
+    assert result.exit_code == 0, result.output
+    merge, effect = covey.load(work / "b.covey").corrections_
+    assert merge.arguments == {"categories": ['Paris, "Rive Gauche"'], "into": "Rome"}
+    assert {word for word, _ in effect.arguments["points"]} == {'Paris, "Rive Gauche"', "Rome"}
+
+
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ([], "give --drop, --merge or --effect"),
+        ([], "give --drop, --merge, --effect, --rising or --falling"),
         (["--drop", "nobody"], "--drop: the model has no column 'nobody'"),
-        (["--merge", "town"], "--merge: 'town' is none; give it as job=maid,service"),
+        (["--merge", "town"], "--merge: 'town' is none; give it as job=maid,cook"),
         (["--merge", "town=Köln,Atlantis"], "town has no category 'Atlantis'"),
         (["--merge", "age=1,2"], "age is not a column of categories"),
         (["--effect", "age=40"], "2 to 100 values of age, got 1"),
@@ -93,13 +116,18 @@ def test_points_may_be_in_a_file(work, run):
         (["--effect", "age=patients.csv"], "must have two columns"),
         (["--effect", "age=40:0,60:0.1", "--class", "x"], "--class: 'x' is not a class"),
         (["--drop", "age", "--refit"], "--refit takes rows"),
+        (["--rising", "age"], "fit the members again: give --refit, too"),
+        (["--rising", "age", "--falling", "age"], "--rising and --falling both name 'age'"),
+        (["--rising", "nobody", "--refit", "--table", "new.csv"], "--rising: the model has no"),
+        (["--falling", "town", "--refit", "--table", "new.csv"], "not read as numbers"),
     ],
 )
 def test_mistakes_are_one_sentence_and_write_nothing(work, run, how, said):
     result = run("edit", "flock.covey", *how, "--out", "b.covey", cwd=work)
     assert result.exit_code == 2, result.output
     assert said in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert sum(line.startswith("covey: ") for line in result.stderr.splitlines()) == 1
+    assert "Traceback" not in result.stderr
     assert not (work / "b.covey").exists()
 
 

@@ -273,6 +273,7 @@ def test_a_product_of_two_columns_is_not_additive():
         ({"y": np.full(N, "x")}, "y holds"),
         ({"label": "x"}, "label: 'x' is not a class"),
         ({"max_points": 0}, "max_points == 0, must be >= 1"),
+        ({"max_points": 1000}, "max_points == 1000, must be <= 100"),
         ({"X": X.drop(columns="age")}, "lacks the column"),
     ],
 )
@@ -290,3 +291,18 @@ def test_three_classes_dates_and_texts_are_refused():
     flock = FlockClassifier(effort="fast", max_members=1, feature_groups=[["day"], ["smoker"]])
     with pytest.raises(ValueError, match="day holds dates, text or too many categories"):
         flock.fit(rows, Y).scorecard(rows, Y)
+
+
+def test_odd_names_and_values_are_told_apart_in_words_and_workbooks(tmp_path):
+    rng = np.random.default_rng(0)
+    name = "\x1b[31mA"
+    rows = pd.DataFrame({name: rng.choice([-0.2, -0.1, 0.0, 0.1], 400)})
+    rows["place"] = rng.choice(["x,1", 'y"q"', "x"], 400)
+    odds = 8 * rows[name] + 2 * rows["place"].eq("x,1")
+    y = np.where(rng.random(400) < expit(odds), "ill", "\x1b[0mwell")
+    card = additive(effort="fast").fit(rows, y).scorecard(rows, y)
+    words = card.points["condition"].tolist()
+    assert not any("-0 " in f"{one} " for one in words)
+    assert any("'x,1'" in one for one in words)
+    read = pd.read_excel(card.to_excel(tmp_path / "card.xlsx"), "points", engine="calamine")
+    assert read["column"][0] == " [31mA"

@@ -291,7 +291,7 @@ def _of_a_flock(rng, odd):
         lambda: np.asarray(inspection.gate_share(_small_flock(), X, y, sample_weight=weight).loss),
         lambda: np.asarray(inspection.ambiguity(_small_flock(), X, y, sample_weight=weight).loss),
         lambda: np.asarray(inspection.fusion_bound(_small_flock(), X, y).guarantee),
-        lambda: np.asarray(inspection.monotone_certificate(_small_flock(), n_rows % 4).bound),
+        lambda: np.asarray(inspection.monotone_certificate(_small_flock(), n_rows % 4).found),
     ]
     return one_of(rng, calls), (X, y, weight)
 

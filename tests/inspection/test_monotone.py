@@ -10,7 +10,7 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from covey import FlockClassifier, FlockRegressor, FusionClassifier, SubsetEnsembleRegressor
 from covey._core.basis import Basis
-from covey._core.inspection.monotone import largest_fall, least_slopes
+from covey._core.inspection.monotone import least_slopes
 from covey.inspection import monotone_certificate
 
 
@@ -44,8 +44,6 @@ def assert_agrees_with_a_grid(flock, X, column, sign):
     one = monotone_certificate(flock, column, sign)
     fall = largest_fall_on_a_grid(flock, X, column, sign)
     scale = 1.0 if hasattr(flock, "classes_") else float(np.ptp(flock.y_range_))
-    assert one.found <= one.bound + 1e-9 * scale
-    assert fall <= one.bound + 1e-9 * scale
     if one.holds:
         assert fall <= 1e-12 * scale
     if one.holds is False:
@@ -111,8 +109,6 @@ def test_a_model_with_one_coefficient_of_the_wrong_sign_is_not_certified(kind):
     flock.model_ = dataclasses.replace(flock.model_, coef=coef)
     broken = monotone_certificate(flock, column, sign)
     assert broken.holds is not True
-    assert broken.bound > 0
-    assert largest_fall_on_a_grid(flock, X, column, sign) <= broken.bound
 
 
 def test_a_gate_that_sees_the_column_leaves_the_answer_open_or_refutes_it():
@@ -142,7 +138,7 @@ def test_a_column_that_nothing_uses_is_the_same_for_every_value():
     X["constant"] = 1.0
     flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
     one = monotone_certificate(flock, "constant", -1)
-    assert (one.holds, one.bound) == (True, 0.0)
+    assert one.holds
     assert one.claim == "never rises with constant"
 
 
@@ -181,17 +177,6 @@ def test_least_slopes_are_those_of_a_fine_grid(seed):
         slopes = np.diff(values, axis=1) / np.diff(x)[:, None]
         np.testing.assert_allclose(least[:, place], slopes.min(axis=(0, 1)), atol=0.02)
         assert (least[:, place] <= slopes.min(axis=(0, 1)) + 1e-9).all()
-
-
-def test_the_largest_fall_is_that_of_all_pairs_of_ends():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        ends = np.sort(rng.normal(size=8))
-        slopes = rng.normal(size=7).round(1)
-        values = np.concatenate([[0.0], np.cumsum(slopes * np.diff(ends))])
-        pairs = [values[i] - values[j] for i in range(8) for j in range(i, 8)]
-        assert largest_fall(ends, slopes) == pytest.approx(max(pairs))
-    assert largest_fall(np.array([-np.inf, 0.0, np.inf]), np.array([1.0, -1.0])) == np.inf
 
 
 def test_what_cannot_be_certified_is_refused():

@@ -385,7 +385,7 @@ def test_explanations_of_a_corrected_flock_add_up(case):
 
 WRONG_POINTS = [
     ("nobody", {20: 0, 30: 1}, "nobody.*which X does not have"),
-    (1.5, {20: 0, 30: 1}, "column must be a name or place"),
+    (1.5, {20: 0, 30: 1}, "column must name columns by str or int"),
     ("age", {20: 0}, "2 to 100 values of age, got 1"),
     ("age", [(20, 0), (20, 1)], "two effects for one value of age"),
     ("age", {}, "2 to 100 values of age, got 0"),
@@ -459,3 +459,117 @@ def test_an_unfitted_flock_and_dates_are_refused():
     with pytest.raises(ValueError, match="with_effect changes numbers and categories; when"):
         flock.with_effect("when", {1: 0, 2: 1}, X)
     assert flock.without("when").feature_names_in_.tolist() == ["age"]
+
+
+@pytest.mark.parametrize("kind", [FlockRegressor, FlockClassifier])
+def test_additive_predictions_go_through_all_points_also_far_out_and_at_codes(kind):
+    rng = np.random.default_rng(0)
+    kids = rng.choice([0.0, 1, 2, 3, 96], 600, p=[0.3, 0.3, 0.2, 0.15, 0.05])
+    X = pd.DataFrame({"kids": kids, "age": rng.gamma(2.0, 10.0, 600), "z": rng.normal(size=600)})
+    y = kids.clip(0, 3) + np.sin(X["age"] / 9) + X["z"]
+    y = y if kind is FlockRegressor else np.where(y > 1.5, "b", "a")
+    flock = kind(effort="fast", interactions="none", random_state=0).fit(X, y)
+    oldest = float(X["age"].max())
+    for column, points in (
+        ("age", {5.3: 0.0, 7.1: 0.05, 33.0: -0.05, oldest: 0.1}),
+        ("kids", {0: 0.0, 2: 0.1, 96: 0.05}),
+    ):
+        made = flock.with_effect(column, points, X)
+        tried = [X.assign(**{column: at}) for at in points]
+        found = [
+            (one.predict(rows) if kind is FlockRegressor else one.predict_proba(rows)[:, 1]).mean()
+            for one, rows in ((made, rows) for rows in tried)
+        ]
+        wanted = np.array(list(points.values()))
+        # The effect on a probability is that of rows near by.
+        exact = 1e-6 if kind is FlockRegressor else 0.012
+        assert_allclose(np.subtract(found, found[0]), wanted - wanted[0], atol=exact)
+
+
+def test_mergers_go_together_and_need_not_be_repeated():
+    flock = FlockRegressor(effort="fast", random_state=0).fit(TABLE, SCORE)
+    twice = flock.merge_categories("job", ["maid"], "cook").merge_categories(
+        "job", ["cook"], "smith"
+    )
+    for word in ("maid", "cook"):
+        wanted = twice.predict(TABLE.assign(job="smith"))
+        assert_array_equal(twice.predict(TABLE.assign(job=word)), wanted)
+    assert "'smith' stands for 'cook' and 'maid', too" in str(twice.corrections_[-1])
+
+
+def test_constraints_do_not_name_a_column_that_left():
+    how = {"effort": "fast", "random_state": 0}
+    flock = FlockRegressor(**how, monotone={"age": 1, "income": 1}).fit(TABLE, SCORE)
+    left = flock.without("age")
+    assert left.monotone == {"income": 1}
+    assert "never falls with income" in left.summary()
+    pairs = FlockRegressor(**how, interactions=[("age", "income"), ("job", "sex")])
+    left = pairs.fit(TABLE, SCORE).without("age")
+    assert left.interactions == [["job", "sex"]]
+    assert "only job x sex meet" in left.summary()
+    named = FlockRegressor(**how, feature_groups={"a": ["age"], "b": ["job", "sex"]})
+    assert named.fit(TABLE, SCORE).without("age", TABLE, SCORE).feature_groups == {
+        "b": ["job", "sex"]
+    }
+
+
+def test_a_refit_with_a_direction_is_a_fit_with_it(case):
+    flock, ask, (X, y) = case
+    if len(getattr(flock, "classes_", ())) == 3:
+        with pytest.raises(ValueError, match="for two classes"):
+            flock.with_monotone("age", 1, X, y)
+        return
+    made = flock.without("sex").with_monotone("age", -1, X, y, held_out=(X, y))
+    own = type(flock)(**{**flock.get_params(), "monotone": {"age": -1}})
+    own.fit(X.drop(columns="sex"), y)
+    assert_array_equal(predicted(made, ask, X), predicted(own, ask, X.drop(columns="sex")))
+    assert [one.what for one in made.corrections_] == ["without", "with_monotone"]
+    assert made.corrections_[-1].n_rows == len(y)
+    assert [one.what for one in made.without("town", X, y).corrections_][1] == "with_monotone"
+    for wrong in (0, 2, np.nan, "up", None, True):
+        with pytest.raises(ValueError, match="monotone has"):
+            flock.with_monotone("age", wrong, X, y)
+
+
+def test_costs_are_in_the_price():
+    y = TARGETS["two"]
+    flock = FlockClassifier(effort="fast", random_state=0, costs={"yes": 10}).fit(
+        TABLE[:300], y[:300]
+    )
+    X, y = TABLE[300:], y[300:]
+    made = flock.without("town", held_out=(X, y))
+    price = made.corrections_[0].price
+    for at, (one, rows) in enumerate(((flock, X), (made, X.drop(columns="town")))):
+        said = one.predict(rows)
+        cost = np.where(said == y, 0, np.where(y == "yes", 10, 1)).mean()
+        assert_allclose(price["cost"][at], cost)
+    assert "accuracy" not in price
+
+
+def test_one_row_measures_no_price():
+    flock = FlockRegressor(effort="fast", random_state=0).fit(TABLE, SCORE)
+    with pytest.raises(ValueError, match="two rows at least"):
+        flock.without("age", held_out=(TABLE[:1], SCORE[:1]))
+
+
+def test_a_curve_that_is_corrected_again_needs_no_more_ramps():
+    flock = FlockRegressor(effort="fast", random_state=0).fit(TABLE, SCORE)
+    once = flock.with_effect("age", {30: 0.0, 50: 1.0, 60: 0.0}, TABLE)
+    again = once.with_effect("age", {30: 0.0, 50: -1.0, 60: 0.5}, TABLE)
+    assert again.basis_.n_columns == once.basis_.n_columns
+    assert again.corrections_[-1].arguments["off"] == 0
+
+
+def test_corrected_models_predict_the_same_in_onnx():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from covey.onnx import to_onnx
+
+    X, y = TABLE[["age", "income"]].fillna(40.0), TARGETS["two"]
+    X = X.assign(third=np.random.default_rng(0).normal(size=len(X)))
+    flock = FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    made = flock.without("third").with_effect("age", {30: -0.1, 60: 0.1}, X[::-1])
+    rows = X[["age", "income"]]
+    session = onnxruntime.InferenceSession(to_onnx(made, dtype="float64").SerializeToString())
+    fed = {session.get_inputs()[0].name: rows.to_numpy(np.float64)}
+    found = session.run(None, fed)[1]
+    assert_allclose(np.asarray(found), made.predict_proba(rows), atol=1e-9)

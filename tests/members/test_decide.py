@@ -427,3 +427,8 @@ def test_a_calibrated_ensemble_that_was_told_is_read_again(tmp_path):
     flock.decide(threshold={1: 0.2})
     covey.save(flock, tmp_path / "model.covey")
     assert covey.load(tmp_path / "model.covey").decision_ == flock.decision_
+
+
+def test_costs_whose_sum_is_beyond_floating_point_are_refused():
+    with pytest.raises(ValueError, match="with a finite sum"):
+        asked_decision(np.array(["a", "b"]), costs={"a": 1e308, "b": 1e308})

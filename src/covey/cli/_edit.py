@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -20,7 +21,8 @@ PRICED_ON = options.option(
 )
 _DROP = options.option("Predict without a column; repeatable.", metavar="COLUMN")
 _MERGE = options.option(
-    "Categories that count as the last of them from now on, as job=maid,service; repeatable.",
+    "Categories that count as the last of them from now on, as job=maid,cook "
+    'or town="Paris, south",Rome; repeatable.',
     metavar="COLUMN=VALUES",
 )
 _EFFECT = options.option(
@@ -37,6 +39,14 @@ _REFIT = options.option(
     "Fit the members again, to three quarters of the rows of --table, before --effect.",
     "--refit",
 )
+_RISING, _FALLING = (
+    options.option(
+        f"With --refit: a column with which the prediction never {way}; repeatable.",
+        metavar="COLUMN",
+    )
+    for way in ("falls", "rises")
+)
+_WAYS, _POINTS = {1: "rising", -1: "falling"}, "age=20:-0.1,60:0.3"
 # The share of the rows on which the price of a refit is measured.
 _HELD_OUT = 4
 
@@ -47,6 +57,8 @@ def edit(
     table: Annotated[str | None, PRICED_ON] = None,
     sheet: options.Sheet = None,
     drop: Annotated[list[str] | None, _DROP] = None,
+    rising: Annotated[list[str] | None, _RISING] = None,
+    falling: Annotated[list[str] | None, _FALLING] = None,
     merge: Annotated[list[str] | None, _MERGE] = None,
     effect: Annotated[list[str] | None, _EFFECT] = None,
     label: Annotated[str | None, _CLASS] = None,
@@ -65,50 +77,61 @@ def edit(
 
     from covey.cli import _models as models
     from covey.cli._explain import _wanted
+    from covey.cli._fitting import checked_constraints
     from covey.cli._writing import check_writable
     from covey.members._constraints import constraints_in_words
-    from covey.members._correcting import remembered
     from covey.tables._known_columns import formats_of, table_for
 
     console, table = Console(quiet, as_json), table and options.part_of(table, sheet)
     check_writable(out, (".covey",), inputs=[one for one in (model, table) if one])
-    if not (drop or merge or effect):
-        raise CommandError("give --drop, --merge or --effect: what is to be corrected.")
+    monotone = checked_constraints(rising, falling, None).get("monotone", {})
+    if not (drop or merge or effect or monotone):
+        raise CommandError("give --drop, --merge, --effect, --rising or --falling.")
     if refit and (table is None or len(merge or ()) > 1):
         raise CommandError("--refit takes rows (--table), and one --merge at most.")
+    if monotone and not refit:
+        raise CommandError("--rising and --falling fit the members again: give --refit, too.")
     fitted = models.load_model(model)
-    changes = [("drop", name, "") for name in drop or ()]
-    changes += [_parts("merge", one, "job=maid,service") for one in merge or ()]
-    changes += [_parts("effect", one, "age=20:-0.1,60:0.3") for one in effect or ()]
+    columns = fitted.feature_names_in_.tolist()
+    changes: list[tuple[str, str, Any]] = [
+        ("drop", one, None) for one in dict.fromkeys(drop or ())
+    ]
+    changes += [(_WAYS[way], name, way) for name, way in monotone.items()]
+    for option, texts, example in (("merge", merge, "job=maid,cook"), ("effect", effect, _POINTS)):
+        for text in texts or ():
+            # A name may hold "=", and so may a category.
+            starts = [name for name in columns if text.startswith(f"{name}=")]
+            name = max(starts, key=len, default=text.partition("=")[0])
+            if not (rest := text[len(name) + 1 :]):
+                raise CommandError(f"--{option}: {text!r} is none; give it as {example}.")
+            changes.append((option, name, rest))
     for option, name, _ in changes:
-        if name not in fitted.feature_names_in_:
+        if name not in columns:
             raise CommandError(f"--{option}: the model has no column {name!r}.")
     target = getattr(getattr(fitted, "evaluation_", None), "target", "")
-    wanted = _wanted(fitted, label, "--class")
-    held_out, _ = priced_on(fitted, table, console)
-    rows: Any = None
-    truth: Any = None
+    wanted, rows, again = _wanted(fitted, label, "--class"), None, ()
+    held_out, caution = priced_on(fitted, table, console)
     if held_out is not None:
         rows, truth = held_out
-    again: Any = ()
-    if refit:
-        order = np.random.default_rng(0).permutation(len(rows))
-        parts = np.split(order, [len(rows) // _HELD_OUT])
-        held_out, again = ((rows.iloc[part], truth[part]) for part in parts)
-        told = f"The model is fitted again to {len(parts[1]):,} rows of {len(rows):,}"
-        console.note(f"{told}, and measured on the others.")
+        if refit:
+            order = np.random.default_rng(0).permutation(len(rows))
+            parts = np.split(order, [len(rows) // _HELD_OUT])
+            held_out, again = ((rows.iloc[part], truth[part]) for part in parts)
+            told = f"The model is fitted again to {len(parts[1]):,} rows of {len(rows):,}"
+            console.note(f"{told}, and measured on the others.")
     made = fitted
     try:
         for option, name, given in changes:
-            held_out = held_out and (table_for(made, held_out[0]), held_out[1])
+            about = {"held_out": held_out and (table_for(made, held_out[0]), held_out[1])}
             if option == "drop":
-                made = made.without(name, *again, held_out=held_out)
+                made = made.without(name, *again, **about)
             elif option == "merge":
-                words = given.split(",")
-                made = made.merge_categories(name, words, words[-1], *again, held_out=held_out)
+                (words,) = csv.reader([given])
+                made = made.merge_categories(name, words, words[-1], *again, **about)
+            elif option == "effect":
+                made = made.with_effect(name, _points(given), label=wanted, **about)
             else:
-                points = _points(given)
-                made = made.with_effect(name, points, label=wanted, held_out=held_out)
+                made = made.with_monotone(name, given, *again, **about)
     except (TypeError, ValueError) as error:
         raise CommandError(str(error)) from None
     known = made.model_.table.with_formats(formats_of(fitted))
@@ -118,7 +141,9 @@ def edit(
         console.result(str(one))
     for kept in constraints_in_words(made, target or "y"):
         console.note(f"Constraints: {kept}.")
-    models.save_model(made, out, remembered(known, typical=True) if rows is None else rows)
+    if caution is not None and not refit and hasattr(made, "evaluation_"):
+        made.evaluation_ = replace(made.evaluation_, caution=caution)
+    models.save_model(made, out, known.remembered(typical=True) if rows is None else rows)
     console.result(f"Saved {out}.")
     console.emit(out=out, corrections=done)
 
@@ -140,20 +165,12 @@ def priced_on(fitted: Any, table: str | None, console: Console) -> tuple[Any, st
     return (rows, truth), caution
 
 
-def _parts(option: str, text: str, example: str) -> tuple[str, str, str]:
-    """Return an option that names a column, the column, and the rest."""
-    name, _, rest = text.rpartition("=")
-    if not (name and rest):
-        raise CommandError(f"--{option}: {text!r} is none; give it as {example}.")
-    return option, name, rest
-
-
 def _points(text: str) -> Any:
     """Return values and effects, which are given by themselves or in a file."""
     from covey.cli._reading import read_table
 
     if not text.lower().endswith(".csv"):
-        return [one.rpartition(":")[::2] for one in text.split(",")]
+        return [one.rpartition(":")[::2] for one in next(csv.reader([text]))]
     frame = read_table(text)
     if frame.shape[1] != 2:
         raise CommandError(f"--effect: {text} must have two columns, values and effects.")

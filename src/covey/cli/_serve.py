@@ -93,7 +93,6 @@ def _editing(fitted: Any, model: str, out: str, table: str | None, console: Cons
 
     from covey.cli._models import save_model
     from covey.cli._writing import check_writable
-    from covey.members._correcting import remembered
     from covey.serving import Editing
 
     inputs = [one for one in (model, table) if one]
@@ -106,7 +105,7 @@ def _editing(fitted: Any, model: str, out: str, table: str | None, console: Cons
     def save(corrected: Any) -> str:
         try:
             check_writable(out, (".covey",), inputs)
-            rows = remembered(corrected.model_.table) if held_out is None else held_out[0]
+            rows = corrected.model_.table.remembered() if held_out is None else held_out[0]
             save_model(corrected, out, rows)
         except CommandError as error:
             raise OSError(str(error)) from None

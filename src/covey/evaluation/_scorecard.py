@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from scipy.special import expit
 from covey._decisions import code_of
 from covey._devices import to_numpy
 from covey._files import replacing, write_file
-from covey._number_words import count, named, quoted
+from covey._number_words import count, named, quoted, range_words
 from covey._plain_words import one_line
 from covey._validation import check_number
 from covey.evaluation._held_out import HeldOut, Predicted
@@ -44,6 +45,7 @@ _TRIES = 4
 # The inverse penalty of the logistic curve of the totals, which may part the classes.
 _CURVE = 10.0
 _MOST_WORDS, _MOST_CATEGORIES = 6, 100
+_CONTROL = r"[\x00-\x1f\x7f]"
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,9 @@ class Scorecard:
 
         with replacing(path) as draft, pd.ExcelWriter(draft, engine="openpyxl") as book:
             for name in ("points", "totals"):
-                getattr(self, name).to_excel(book, sheet_name=name, index=False)
+                # Workbooks hold no control characters.
+                frame = getattr(self, name).replace(_CONTROL, " ", regex=True)
+                frame.to_excel(book, sheet_name=name, index=False)
                 for cell in (one for row in book.sheets[name].rows for one in row):
                     cell.data_type = cell.data_type.replace("f", "s")  # no name is a formula
         return Path(path)
@@ -220,7 +224,7 @@ class Scorecard:
 
 def make_scorecard(flock: Any, X: Any, y: ArrayLike, label: Any, max_points: int) -> Scorecard:
     """Return the card of an additive flock of two classes, by these rows."""
-    check_number(max_points, "max_points", low=1, whole=True)
+    check_number(max_points, "max_points", low=1, high=100, whole=True)
     classes = getattr(flock, "classes_", np.zeros(0))
     if len(classes) != 2:
         what = f"{len(classes)} classes" if len(classes) else "numbers"
@@ -327,7 +331,7 @@ def _cuts(values: np.ndarray, effect: np.ndarray, weight: np.ndarray) -> np.ndar
         # The number with the fewest digits that parts the same rows.
         low, high = known[known <= at].max(), known[known > at].min()
         tried = (round(low + (high - low) / 2, digits) for digits in range(-15, 16))
-        found.append(next((one for one in tried if low < one <= high), high))
+        found.append(next((one for one in tried if low < one <= high), high) + 0.0)  # no -0
     return np.array(found)
 
 
@@ -342,6 +346,7 @@ def _conditions(
         for worth in np.unique(own):
             codes = tuple(seen[own == worth].astype(int).tolist())
             words = [encoder.known[code] if code >= 0 else "others" for code in codes]
+            words = [quoted(word) if "," in word else word for word in words]
             made.append(Condition(name, named(words, _MOST_WORDS), codes=codes))
     else:
         # Neighbours with the same points are one step.
@@ -357,17 +362,15 @@ def _conditions(
 
 def _range(low: float, high: float, inside: np.ndarray, seen: np.ndarray) -> str:
     """Write the range of a step; of whole numbers, both ends are within."""
-    if whole := bool((seen == np.rint(seen)).all()):
-        alone = len(inside) == 1 and len(seen) <= _MOST_WORDS
-        low, high = (inside[0], inside[0] + 1) if alone else (np.ceil(low), np.ceil(high))
-    first, end, last = (
-        np.format_float_positional(one, trim="-") for one in (low, high, high - whole)
-    )
-    if np.isinf(low):
-        return "known" if np.isinf(high) else f"below {end}"
-    if np.isinf(high):
-        return f"{first} or more"
-    return first if first == last else f"{first} to {last}"
+    if np.isinf(low) and np.isinf(high):
+        return "known"
+    show = partial(np.format_float_positional, trim="-")
+    if (seen == np.rint(seen)).all():
+        low, high = np.ceil(low), np.ceil(high) - np.isfinite([low, high]).all()
+        if low == high or (len(inside) == 1 and len(seen) <= _MOST_WORDS):
+            return show(inside[0])
+    ends = (one if np.isfinite(one) else None for one in (low, high))
+    return range_words(next(ends), next(ends), show)
 
 
 def _curve(total: np.ndarray, truth: np.ndarray) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.inspection.monotone import bound_of_fall, least_slopes
+from covey._core.inspection.monotone import least_slopes, never_falls
 from covey._number_words import cell, number
 from covey.tables._columns import column_positions, feature_names
 
@@ -26,10 +26,8 @@ class MonotoneCertificate:
         1 if the decision must not fall with more of the column, -1 if it must not rise.
     holds : bool or None
         True: it is proved for all rows. False: a row was found that refutes it. None: neither.
-    bound : float
-        How far the decision can move the other way at most: a probability, or a number of y.
     found : float
-        How far it does so in the rows that were tried.
+        How far it moves the other way in the rows that were tried: a probability, or a number.
     between : tuple of float, or None
         The values of the column between which it does so there.
     reason : str
@@ -39,7 +37,6 @@ class MonotoneCertificate:
     column: str
     direction: int
     holds: bool | None
-    bound: float
     found: float
     between: tuple[float, float] | None
     reason: str
@@ -114,31 +111,27 @@ def monotone_certificate(
         raise ValueError(f"column {name!r} is not read as numbers, so nothing rises along it.")
     ways = (1, -1) if direction is None else (direction,)
     found = [_certificate(fitted, name, int(columns[0]), way) for way in ways]
-    return min(found, key=lambda one: (one.holds is not True, one.found, one.bound))
+    return min(found, key=lambda one: (one.holds is not True, one.found))
 
 
 def _certificate(model: Any, name: str, column: int, direction: int) -> MonotoneCertificate:
     """Return the certificate of one direction; rows are tried where there is no proof."""
     numbers, way = model.target.is_numeric, "falls" if direction > 0 else "rises"
     coef = direction * (model.coef[:, -1] - (0.0 if numbers else model.coef[:, 0]))
-    bound = bound_of_fall(model.fuser.groups, coef, column, numbers=numbers)
-    if bound == 0:
+    proved = never_falls(model.fuser.groups, coef, column, numbers=numbers)
+    if proved:
         why = f"no gate sees it, and no member {way} in any of its pieces"
-        return MonotoneCertificate(name, direction, True, 0.0, 0.0, None, why)
-    largest = float(np.ptp(model.target.range)) if numbers else 1.0
-    if numbers and model.target.loss.is_log and np.isfinite(bound):
-        bound = float(-model.target.range[1] * np.expm1(-bound))  # members compute logarithms
+        return MonotoneCertificate(name, direction, True, 0.0, None, why)
     unit, points = (1, "") if numbers else (100, " points")
     found, *ends = _worst_of(model, coef, column, direction)
-    limit = min(bound, largest)
-    if found > _ROUNDING * largest:
+    if found > _ROUNDING * (float(np.ptp(model.target.range)) if numbers else 1.0):
         low, high = ends
         why = f"by {number(unit * found)}{points} from {cell(low)} to {cell(high)} in a row tried"
-        return MonotoneCertificate(name, direction, False, limit, found, (low, high), why)
-    why = f"by at most {number(unit * bound)}{points}"
-    why = "a gate sees it, so that its members prove nothing" if np.isinf(bound) else why
-    why += f"; it never {way} in the rows tried"
-    return MonotoneCertificate(name, direction, None, limit, 0.0, None, why)
+        return MonotoneCertificate(name, direction, False, found, (low, high), why)
+    sees = "a gate sees it, so that its members prove nothing"
+    why = sees if proved is None else f"a member {way} in some of its pieces"
+    why += f"; the decision never {way} in the rows tried"
+    return MonotoneCertificate(name, direction, None, 0.0, None, why)
 
 
 def _worst_of(
@@ -149,13 +142,7 @@ def _worst_of(
     The rows are those that the model remembers, as members see them, without gaps in the column.
     """
     table = model.own_table
-    like: Any = np.empty((0, table.n_features_in_), object if table.preparation else float)
-    if table.feature_names_in_ is not None:
-        import pandas as pd
-
-        like = pd.DataFrame(like, columns=table.feature_names_in_)
-    rows = model.rows(table.seen.rows_like(like))
-    rows = np.array(rows, dtype=np.float64)
+    rows = np.array(model.rows(table.remembered()), dtype=np.float64)
     rows[:, table.column_of == table.column_of[column]] = 0.0
     values = least_slopes(model.basis, coef, column)[0]
     values = values[np.isfinite(values)]

@@ -18,15 +18,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from covey._blocks import as_table, take_columns
+from covey._core.arrays import evenly
 from covey._decisions import code_of
-from covey._number_words import listed, number, signed
+from covey._number_words import listed, number, quoted, signed
 from covey._plain_words import value_words
 from covey.evaluation import evaluate
 from covey.evaluation._held_out import HeldOut, Predicted
 from covey.evaluation._inputs import check_inputs
 from covey.inspection import column_effect
-from covey.inspection._mixing_rows import user_table
-from covey.members._corrections import Correction
+from covey.members._corrections import KEPT, Correction
 from covey.members._importance import TrainingSample
 from covey.members._linear_model import GatedModel
 from covey.members._prepared_fit import ColumnScale
@@ -35,7 +35,7 @@ from covey.tables._encoders import Categories, NumberColumn
 from covey.tables._known_columns import check_has, encoders_of
 
 # The most points of a curve, and the most values of a column by which its effect is measured.
-_MOST_POINTS, _BINS, _MOST_LABELS, _MOST_SHOWN = 100, 20, 200, 5
+_MOST_POINTS, _BINS, _MOST_LABELS, _MOST_SHOWN, _MOST_MOVED = 100, 20, 200, 5, 100
 # An effect is met within this chance, or this share of y's scale, after at most so many rounds,
 # in each of which log-odds are shifted by at most so much, where their slope is at least this.
 _CLOSE, _CLOSE_NUMBERS, _ROUNDS, _STEP, _LEAST_SLOPE = 5e-4, 1e-9, 40, 1.0, 1e-3
@@ -46,9 +46,9 @@ _MEASURED = ("_importance_of_columns", "calibration_", "out_of_fold_", "readable
 _CAUTION = "The model was corrected after it was fitted, and was not measured since."
 _AGAIN = "; the members were fitted again"
 # The parameters that name columns, and the measures of a price in words.
-_NAMING = ("always_keep", "categorical_features", "gaps", "feature_groups")
-_NAMING += ("monotone", "interactions")
+_NAMING = ("always_keep", "monotone", "interactions", "categorical_features", "gaps")
 _PRICES = {
+    "cost": (1, "cost of a row {} instead of {}", ""),
     "accuracy": (100, "{} % right instead of {} %", " points"),
     "r2": (1, "R² {} instead of {}", ""),
     "log_loss": (1, "log-loss {} instead of {}", ""),
@@ -90,19 +90,12 @@ def without(self: Any, column: Any, X: Any = None, y: Any = None, *, held_out: A
     place, name = _place(self, column)
     others = (self.model_.table.column_of != place).any()
     _check(others, f"{name} is the only column that the model looks at.")
-    given = {key: self.get_params(deep=False)[key] for key in _NAMING}
-    for key, value in given.items():
-        places = _has_places(list(value or ()) if key in ("gaps", "monotone") else value)
-        _check(not places, f"{key} has places of columns, which change; fit it with names.")
-    known = {key: _unnamed(value, name) for key, value in given.items()}
-    if not isinstance(pairs := self.interactions, str):
-        pairs = [pair for pair in pairs if name not in pair]
-    known["interactions"] = pairs
+    known = {key: _unnamed(key, getattr(self, key), name) for key in (*_NAMING, "feature_groups")}
     if X is not None:
         made = clone(self).set_params(**known).fit(_own_columns(self, X, place), y)
         one = Correction("without", name, f"{name} is not looked at{_AGAIN}", refitted=True)
         return _recorded(self, made, one, held_out, place)
-    model = _linear(self, "without X and y, without")
+    model = _linear(self, "without, unless it is given X and y,")
     typical = model.table.seen.typical()[name]
     said = f"{name} is not looked at: it counts as {value_words(typical)} in every row"
     one = Correction("without", name, said, {"typical": typical})
@@ -166,7 +159,7 @@ def with_effect(
     shown = [f"{value_words(at)}: {signed(by)}" for at, by in pairs[:_MOST_SHOWN]]
     shown += [f"{len(pairs) - _MOST_SHOWN} more"] * (len(pairs) > _MOST_SHOWN)
     label = classes[[output]].tolist()[0] if len(classes) > 1 else None
-    of = "" if label is None else f" on the probability of {label!r}"
+    of = "" if label is None else f" on the probability of {quoted(label)}"
     said = f"{name}: its effect{of} goes through {listed(shown)}"
     said += f" (at most {number(off, 2)} off, on {rows.shape[0]:,} rows)"
     one = Correction("with_effect", name, said, {"points": pairs, "label": label, "off": off})
@@ -215,33 +208,81 @@ def merge_categories(
     True
     """
     place, name = _place(self, column)
-    encoder: Any = encoders_of(self)[name]
-    into = str(into)
+    encoder, into = encoders_of(self)[name], str(into)
+    known = getattr(encoder, "known", ())
     _check(isinstance(encoder, Categories), f"{name} is not a column of categories.")
     proper = np.iterable(categories) and not isinstance(categories, str)
     _check(proper, "categories must be a list of categories.")
-    words = [word for word in dict.fromkeys(map(str, categories)) if word != into]
+    merged = dict.fromkeys(map(str, categories))
+    for one in self.corrections_:
+        # What was merged into a category before goes with it.
+        if (one.what, one.column) == ("merge_categories", name) and one.arguments[
+            "into"
+        ] in merged:
+            merged |= dict.fromkeys(one.arguments["categories"])
+    words = [word for word in merged if word != into]
     _check(words, f"categories names nothing to merge into {into!r}.")
     for word in (*words, into):
-        _check(word in encoder.known, f"{name} has no category {word!r} that the model knows.")
-    _check(set(encoder.known) > {*words, into}, f"{name} would tell nothing; use without.")
-    said, made = f"{name}: {into!r} stands for {listed(map(repr, words))}, too", None
+        _check(word in known, f"{name} has no category {word!r} that the model knows.")
+    _check({*known} > {*words, into}, f"{name} would tell nothing; use without.")
+    said, made = f"{name}: {into!r} stands for {listed(map(repr, words))}, too", self
     if X is not None:
         import pandas as pd
 
         rows, said = pd.DataFrame(_own_columns(self, X)), said + _AGAIN
         values = rows.iloc[:, place].astype(object)
-        renamed = values.where(~values.astype(str).isin(words), into)
-        # Rows without weight let the model know the words that are merged.
-        extra = np.resize(np.arange(len(rows)), len(words))
-        rows, y = pd.concat([rows, rows.iloc[extra]]), np.append(y, np.asarray(y)[extra])
-        rows.isetitem(place, [*renamed, *words])
-        weight = np.arange(len(rows)) < len(renamed)
-        made = clone(self).fit(rows, y, sample_weight=weight.astype(np.float64))
-        made.model_ = _merged(made.model_, place, words, into)
-    made = made or _copy(self, _merged(self.model_, place, words, into))
+        rows.isetitem(place, values.where(~values.astype(str).isin(words), into))
+        made = clone(self).fit(rows, y)
+    table = made.model_.table
+    table = replace(table, preparation=table.preparation.merged(place, words, into))
+    made = _copy(made, replace(made.model_, table=table), X is not None)
     how = {"categories": words, "into": into}
     one = Correction("merge_categories", name, said, how, refitted=X is not None)
+    return _recorded(self, made, one, held_out)
+
+
+def with_monotone(
+    self: Any, column: Any, direction: int, X: Any, y: Any, *, held_out: Any = None
+) -> Any:
+    """Return a copy, fitted again, whose prediction never falls, or never rises, with a column.
+
+    Parameters
+    ----------
+    column : str or int
+        A name or a position, of a column of numbers.
+    direction : {1, -1}
+        As in ``monotone``: 1 if a number, or the probability of the second class, never falls with
+        more of the column; -1 if it never rises.
+    X, y : rows and their true values
+        Rows to fit the flock again, with the same parameters but this one.
+    held_out : pair (X, y), optional
+        As in `without`.
+
+    Returns
+    -------
+    corrected : flock
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from covey import FlockRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
+    >>> flock.with_monotone("bmi", 1, X, y).monotone
+    {'bmi': 1}
+    """
+    place, name = _place(self, column)
+    others = {
+        key: by for key, by in (self.monotone or {}).items() if _place(self, key)[0] != place
+    }
+    key = name if hasattr(self, "feature_names_in_") else place
+    made = clone(self).set_params(monotone={**others, key: direction})
+    made.fit(_own_columns(self, X), y)
+    what = (
+        f"the probability of {quoted(self.classes_[1])}" if self._classifies else "the prediction"
+    )
+    said = f"{name}: {what} never {'falls' if direction > 0 else 'rises'} with it{_AGAIN}"
+    one = Correction("with_monotone", name, said, {"direction": int(direction)}, refitted=True)
     return _recorded(self, made, one, held_out)
 
 
@@ -256,9 +297,7 @@ def _check(holds: Any, sentence: str) -> None:
 def _place(flock: Any, column: Any) -> tuple[int, str]:
     """Return the position and the name of a column of a fitted flock."""
     check_is_fitted(flock, "fuser_")
-    _check(isinstance(column, str | Integral), f"column must be a name or place, got {column!r}.")
-    names = feature_names(flock)
-    known = names if hasattr(flock, "feature_names_in_") else None
+    names, known = feature_names(flock), getattr(flock, "feature_names_in_", None)
     (place,) = column_positions([column], "column", len(names), known)
     return place, names[place]
 
@@ -309,7 +348,7 @@ def _seen(model: Any, place: int) -> Any:
 
 def _own_rows(flock: Any, X: Any) -> Any:
     """Return rows on which effects are measured, by default those that a model remembers."""
-    return remembered(flock.model_.table) if X is None else user_table(flock, X)
+    return flock.model_.table.remembered() if X is None else _own_columns(flock, X)
 
 
 def _effect(flock: Any, model: Any, rows: Any, place: int, known: Any) -> Any:
@@ -319,7 +358,7 @@ def _effect(flock: Any, model: Any, rows: Any, place: int, known: Any) -> Any:
     found = column_effect(_copy(flock, model), rows, place, **how)
     if found is None:
         name = feature_names(flock)[place]
-        raise ValueError(f"The rows are too few, or sparse, to show the effect of {name}; give X.")
+        raise ValueError(f"These rows do not show the effect of {name}; give others as X.")
     return found
 
 
@@ -339,13 +378,6 @@ def _pair(held_out: Any) -> Any:
     return held_out
 
 
-def remembered(table: Any, *, typical: bool = False) -> Any:
-    """Return the training rows that a model remembers, or the typical row."""
-    seen = replace(table.seen, kept=()) if typical else table.seen
-    rows = seen.rows_like(None)
-    return rows.to_numpy() if table.feature_names_in_ is None else rows
-
-
 def _own_columns(flock: Any, X: Any, left_out: int = -1) -> Any:
     """Return rows with the columns of a flock, except for one that is left out."""
     X, kept = as_table(X), np.arange(flock.n_features_in_) != left_out
@@ -356,21 +388,20 @@ def _own_columns(flock: Any, X: Any, left_out: int = -1) -> Any:
     return X[names]
 
 
-def _has_places(value: Any) -> bool:
-    """Return whether a parameter that names columns has places of them."""
-    parts = [*value, *value.values()] if isinstance(value, Mapping) else value
-    if np.iterable(parts) and not isinstance(parts, str):
-        return any(map(_has_places, parts))
-    return isinstance(value, Integral)
-
-
-def _unnamed(value: Any, name: str) -> Any:
-    """Return a parameter that names columns, without one of them."""
+def _unnamed(key: str, value: Any, name: str) -> Any:
+    """Return a parameter that names columns, without one of them; refuse places, which change."""
+    place = isinstance(value, Integral | np.bool_)
+    _check(not place, f"{key} has places of columns, which change; fit it with names.")
     if isinstance(value, Mapping):
-        return {key: _unnamed(one, name) for key, one in value.items() if key != name}
-    if isinstance(value, list | tuple):
-        return [_unnamed(one, name) for one in value if one not in (name, [name], (name,))]
-    return None if isinstance(value, str) and value == name else value
+        if key == "feature_groups":
+            left = {group: _unnamed(key, some, name) for group, some in value.items()}
+            return {group: some for group, some in left.items() if some}
+        return {one: value[one] for one in _unnamed(key, list(value), name)}
+    if isinstance(value, str) or not np.iterable(value):
+        return None if key == "always_keep" and value == name else value
+    kept = [_unnamed(key, one, name) for one in value if not np.array_equal(one, name)]
+    fewest = 2 if key == "interactions" else 1
+    return [one for one in kept if isinstance(one, str) or len(one) >= fewest]
 
 
 def _points(
@@ -385,18 +416,21 @@ def _points(
     _check(enough, f"points must be {fewest} to {most} values of {name}, got {len(pairs):,}.")
     try:
         pairs = [(str(at) if known else float(at), float(by)) for at, by in pairs]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(wrong) from None
     found: dict[Any, float] = dict(pairs if known else sorted(pairs))
-    finite = np.isfinite([by if known else (at, by) for at, by in pairs]).all()
+    effects = np.array(list(found.values()))
+    finite = np.isfinite([*effects, *(() if known else found)]).all()
     _check(finite, "points must be finite numbers.")
     _check(len(found) == len(pairs), f"points gives two effects for one value of {name}.")
     # Effects of categories are beside the mean, which is 0; a difference may overflow to infinity.
-    effects, most, kind = [*found.values(), *[0.0] * bool(known)], 1.0, "parts of a probability"
+    near, most, kind = [*effects, *[0.0] * bool(known)], 1.0, "parts of a probability"
     if model.target.is_numeric:
-        most, kind = _FARTHEST * model.target.scale, "effects on a number"
-    near = max(effects) - min(effects) < most
-    _check(near, f"points are {kind}, and differ by less than {number(most)}.")
+        most, kind = _FARTHEST * model.target.unit, "effects on a number"
+    _check(
+        float(max(near)) - float(min(near)) < most,
+        f"points are {kind}, and differ by less than {number(most)}.",
+    )
     if not known:
         low, high = _seen(model, place)
         within = low <= min(found) and max(found) <= high
@@ -418,7 +452,7 @@ def _without(model: Any, place: int) -> GatedModel:
     """Return a model of a table without a column, which always has its typical value."""
     table, scaling = model.table, model.scaling
     kept = table.column_of != place
-    typical = table.rows(remembered(table, typical=True))[0]
+    typical = table.rows(table.remembered(typical=True))[0]
     basis, to, factor, constant = model.basis.without(~kept, typical)
     moved = []
     for coef in (model.coef, model.gate_coef):
@@ -448,16 +482,22 @@ def _added(
     It rises from one of the heights (m,) to the next between the knots (m,) of a column of
     numbers, ``at``. The coefficients of columns of numbers get some ``more``.
     """
-    rises, n_columns = np.diff(heights), model.basis.n_columns
-    kept = np.flatnonzero(rises)
-    none, (columns, by) = np.full(len(kept), -1), more
-    basis = model.basis._with(none * 0 + at, none, knots[kept], knots[kept + 1])
+    old, rises, (columns, by) = model.basis, np.diff(heights), more
+    with np.errstate(over="ignore"):
+        kept = np.flatnonzero((rises != 0) & np.isfinite(1.0 / np.diff(knots)))
+    # A ramp that is there, such as that of an earlier correction, is used again.
+    ends = list(zip(old.feature, old.low, old.high, strict=True))
+    ramps = [(at, knots[k], knots[k + 1]) for k in kept]
+    new = [one for one in ramps if one not in ends]
+    low, high = np.array(new).reshape(-1, 3).T[1:]
+    none = np.full(len(new), -1)
+    basis, ends = old._with(none * 0 + at, none, low, high), ends + new
     coef, gate = (
-        np.concatenate([one, np.zeros((*one.shape[:-1], len(kept)))], axis=-1)
+        np.concatenate([one, np.zeros((*one.shape[:-1], len(new)))], axis=-1)
         for one in (model.coef, model.gate_coef)
     )
     coef[:, output, columns] += by
-    coef[:, output, n_columns:] = rises[kept]
+    coef[:, output, [ends.index(one) for one in ramps]] += rises[kept]
     intercept, support = model.intercept.copy(), model.support.copy()
     intercept[:, output] += heights[0]
     support[:, place] = True
@@ -495,12 +535,6 @@ def _with_labels(model: Any, place: int, output: int, shift: dict[Any, float]) -
     return _added(model, place, output, 0, np.zeros(1), found[-1:], (own, found[:-1]))
 
 
-def _merged(model: Any, place: int, words: Sequence[str], into: str) -> Any:
-    """Return a model whose table reads some categories as another."""
-    made = model.table.preparation.merged(place, words, into)
-    return replace(model, table=replace(model.table, preparation=made))
-
-
 def _through(
     flock: Any, place: int, known: Sequence[str], points: dict[Any, float], rows: Any, output: int
 ) -> tuple[GatedModel, float, float]:
@@ -509,85 +543,99 @@ def _through(
     How far off it is at most, and the length of the curve, are returned, too.
     """
     model, numeric, name = flock.model_, not flock._classifies, feature_names(flock)[place]
+    own, unit = np.flatnonzero(model.table.column_of == place), model.target.unit if numeric else 1
+    # Members compute numbers, or logarithms of numbers or of odds.
+    plain = numeric and not model.target.loss.is_log
 
-    def effect(model: GatedModel) -> tuple[Any, np.ndarray]:
+    def measured(model: GatedModel) -> tuple[Any, ...]:
+        """Return values, their shares of rows, the curve, and its slope by members' outputs."""
         found = _effect(flock, model, rows, place, known)
-        return found, found.curve[:, output]
+        values, share = np.array([one.value for one in found.points]), found.rows / rows.shape[0]
+        curve, means = found.curve[:, output], [one.prediction[output] for one in found.points]
+        moved = np.array(means)[None]
+        if not known:
+            # Between these values the curve has the shape of mean predictions, with their knots.
+            basis: Any = model.basis
+            ends, seen = np.append(basis.low, basis.high), basis.seen[:, own[0]]
+            ends = ends[np.tile(basis.feature == own[0], 2)]
+            ends = ends[(ends > seen[0]) & (ends < seen[1])]
+            knots = np.unique([*values, *points, *ends])
+            some = model.rows(rows)[evenly(np.arange(rows.shape[0]), _MOST_MOVED)]
+            tried = np.repeat(some, len(knots), axis=0)
+            tried[:, own] = 0.0
+            tried[:, own[0]] = np.tile(knots, len(some))
+            moved = model.fused(tried).reshape(len(some), len(knots), -1)[..., output]
+            shape = moved.mean(axis=0)
+            curve = np.interp(knots, values, curve - np.interp(values, knots, shape)) + shape
+            share = np.bincount(np.searchsorted(knots, values), share, len(knots))
+            values = knots
+        slope = (moved if numeric else moved * (1 - moved)).mean(axis=0)
+        return values, share / share.sum(), curve, np.maximum(slope, _LEAST_SLOPE * unit)
 
-    now, curve = effect(model)
-    values, weight = np.array([point.value for point in now.points]), now.rows / now.rows.sum()
+    def shifted(delta: np.ndarray) -> GatedModel:
+        if known:
+            return _with_labels(model, place, output, dict(zip(values, delta, strict=True)))
+        # A gap is filled with a number, whose shift the mark of the gap takes back.
+        fill = model.table.preparation.fill[own[0]] if len(own) > 1 else 0.0
+        more = own[1:], -np.interp(fill, values, delta)
+        return _added(model, place, output, own[0], values, delta, more)
+
+    values, share, curve, slope = measured(model)
     if known:
-        codes = _codes(model, place)[2]
+        codes, level = _codes(model, place)[2], float(share @ curve)
         shown = {codes.get(value) for value in values}
         absent = [word for word in points if codes[word] not in shown]
         _check(not absent, f"No row has {absent[:1]} as {name}; give other rows as X.")
-        level = float(weight @ curve)
         now_of = zip(values, curve - level, strict=True)
         wanted = np.array([level + points.get(*one) for one in now_of])
     else:
-        at, by = np.array(list(points)), np.array(list(points.values()))
-        knots, ends = np.unique(np.append(values, at)), (at[0], at[-1])
+        at, by = list(points), list(points.values())
         # Beyond the first point and the last one the curve keeps its shape.
-        beyond = np.interp(np.clip(knots, *ends), values, curve)
-        new = np.interp(knots, at, by) + np.interp(knots, values, curve) - beyond
-        wanted = np.interp(values, knots, new)
-        bent = new - np.interp(knots, values, wanted)
-        own = np.flatnonzero(model.table.column_of == place)
-
-    def shifted(delta: np.ndarray, slope: np.ndarray) -> GatedModel:
-        if known:
-            return _with_labels(model, place, output, dict(zip(values, delta, strict=True)))
-        heights = np.interp(knots, values, delta) + bent / np.interp(knots, values, slope)
-        # A gap is filled with a number, whose shift the mark of the gap takes back.
-        fill = model.table.preparation.fill[own[0]] if len(own) > 1 else 0.0
-        more = own[1:], -np.interp(fill, knots, heights)
-        return _added(model, place, output, own[0], knots, heights, more)
-
+        wanted = np.interp(values, at, by) + curve
+        wanted -= np.interp(np.clip(values, at[0], at[-1]), values, curve)
     # The mean prediction stays.
-    wanted += weight @ (curve - wanted)
+    wanted += share @ (curve - wanted)
     length, delta = float(max(np.ptp(wanted), np.ptp(curve))), np.zeros(len(values))
-    unit = model.target.unit if numeric else 1.0
-    # Members compute numbers, or logarithms of numbers or of odds.
-    plain = numeric and not model.target.loss.is_log
     close = _CLOSE_NUMBERS * unit if numeric else _CLOSE
     found, least, last = model, np.inf, model
     for _ in range(_ROUNDS):
-        miss, slope = wanted - curve, np.ones(len(values))
+        miss = wanted - curve
         if (off := float(np.abs(miss).max())) < least:
             found, least = last, off
         if off <= close:
             break
-        if not plain:
-            mean = np.array([point.prediction[output] for point in now.points])
-            slope = np.maximum(mean if numeric else mean * (1 - mean), _LEAST_SLOPE * unit)
         delta = delta + (miss if plain else np.clip(miss / slope, -_STEP, _STEP))
-        last = shifted(delta, slope)
-        now, curve = effect(last)
+        last = shifted(delta)
+        _, _, curve, slope = measured(last)
     return found, least, length
 
 
 # -- the copy and its record ----------------------------------------------------------------------
 
 
-def _copy(flock: Any, model: Any) -> Any:
+def _copy(flock: Any, model: Any, refitted: bool = False) -> Any:
     """Return a flock that predicts by another model, without what was measured of its own."""
     made = type(flock)(**flock.get_params(deep=False))
-    vars(made).update({name: one for name, one in vars(flock).items() if name not in _MEASURED})
+    gone = () if refitted else _MEASURED
+    vars(made).update({name: one for name, one in vars(flock).items() if name not in gone})
     made.model_ = model
     return made
 
 
 def priced(old: Any, made: Any, held_out: Any, left_out: int = -1) -> tuple[Any, Any, Any, str]:
-    """Return rows held out, their true values, the price of a copy on them, and it in words."""
+    """Return rows and their true values, the price of a copy on them, and it in words."""
     given: Any = check_inputs(old, *_pair(held_out))
-    X, y = _own_columns(old, given.X, left_out), given.y
+    X, y, decision = _own_columns(old, given.X, left_out), given.y, getattr(old, "decision_", None)
+    _check(len(y) > 1, "held_out must have two rows at least, to measure a price by.")
     ask = "predict" if given.classes is None else "predict_proba"
     now, before = getattr(made, ask)(X), getattr(old, ask)(given.X)
     models = [Predicted("corrected", now, "own"), Predicted("before", before)]
-    judged = HeldOut(y, models, given.classes)
+    by_cost = decision if decision is not None and decision.kind == "costs" else None
+    judged = HeldOut(y, models, given.classes, decision=by_cost)
     after, was = (judged.score(each).measures for each in models)
     gap = judged.difference(*models).measures
-    names = [name for name in _PRICES if name in gap]
+    # Of classes that costs decide, differences are those of the most probable ones.
+    names = [name for name in _PRICES if name in gap and (name != "accuracy" or not by_cost)]
     price = {name: (was[name].value, after[name].value, *gap[name]) for name in names}
     words = [
         f"{said.format(number(by * new), number(by * then))} "
@@ -595,14 +643,14 @@ def priced(old: Any, made: Any, held_out: Any, left_out: int = -1) -> tuple[Any,
         for name, (then, new, gain, low, high) in price.items()
         for by, said, unit in [_PRICES[name]]
     ]
-    return X, y, price, f"On {len(y):,} rows held out: {', '.join(words)}"
+    return X, y, price, f"On {len(y):,} given rows: {', '.join(words)}"
 
 
 def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int = -1) -> Any:
     """Return the corrected copy with its record, measured anew where there are rows to do so."""
     X: Any = None
     y: Any = None
-    cost = "The cost of that is not known"
+    cost, decision = "The cost of that is not known", getattr(old, "decision_", None)
     if held_out is not None:
         X, y, price, cost = priced(old, made, held_out, left_out)
         one = replace(one, n_rows=len(y), price=price)
@@ -610,16 +658,17 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
             made.calibrate(X, y)
             sample = TrainingSample.of(X, y, None)
             made._importance_of_columns = replace(sample, source="rows held out")
-    # A refit forgets what was done to members before, but not the columns that were left out.
-    known = [each for each in old.corrections_ if not one.refitted or each.what == "without"]
-    corrections = (*known, replace(one, said=f"{one.said}. {cost}."))
-    model = made.model_ = replace(made.model_, corrections=corrections)
-    rows = X if X is not None or model.table.seen is None else remembered(model.table)
+    # A refit forgets what was done to members before, but neither columns nor constraints.
+    known = [each for each in old.corrections_ if not one.refitted or each.what in KEPT]
+    model = replace(made.model_, corrections=(*known, replace(one, said=f"{one.said}. {cost}.")))
+    rows = X if X is not None or model.table.seen is None else model.table.remembered()
     if isinstance(model, GatedModel) and not one.refitted and rows is not None:
-        made.model_ = _described(model, old.model_, model.rows(rows))
-    if (decision := getattr(old, "decision_", None)) is not None:
+        model = _described(model, old.model_, model.rows(rows))
+    made.model_ = model
+    if decision is not None:
         counts = dict.fromkeys(("alarms", "cost", "cost_without", "source"))
         made.decision_ = replace(decision, **counts)
+    vars(made).update({name: one for name, one in vars(old).items() if name == "life_"})
     if left_out >= 0:
         vars(made).pop("seen_", None)  # hashes of rows that had the column, too
     told = getattr(old, "evaluation_", None)
@@ -632,19 +681,20 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
 
 def _described(model: GatedModel, before: GatedModel, rows: np.ndarray) -> GatedModel:
     """Return a model with the moments of its columns, its terms, and its members' means."""
-    n = model.basis.n_features
-    mean, scale = model.column_mean[:n], model.column_scale[:n]
-    if not model.basis.is_plain:
-        columns = model.basis.rows(rows)[:, n:]
-        mean, scale = np.append(mean, columns.mean(axis=0)), np.append(scale, columns.std(axis=0))
-
-    def terms(one: GatedModel) -> int:
-        gated = [one.gate_coef[one.group_of == k].any(axis=0) for k in range(len(one.sizes))]
-        return int(one.coef.any(axis=1).sum() + np.sum(gated))
-
+    columns, n = model.basis.rows(rows), model.basis.n_features
+    mean, scale = (
+        np.append(known[:n], found[n:])
+        for known, found in (
+            (model.column_mean, columns.mean(axis=0)),
+            (model.column_scale, columns.std(axis=0)),
+        )
+    )
+    gated = [
+        gates.any(axis=0).sum() for gates in np.split(model.gate_coef, np.cumsum(model.sizes))
+    ]
     return replace(
         model,
-        n_terms=before.n_terms + terms(model) - terms(before),
+        n_terms=int(model.coef.any(axis=1).sum() + sum(gated)),
         column_mean=mean,
         column_scale=scale,
         shares=model.weights_of_rows(rows).mean(axis=0),

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from covey import _state as stored
 
-KINDS = ("without", "with_effect", "merge_categories")
+# A refit keeps the first two.
+KINDS = ("without", "with_monotone", "with_effect", "merge_categories")
+KEPT = KINDS[:2]
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Correction:
 
     Attributes
     ----------
-    what : {"without", "with_effect", "merge_categories"}
+    what : {"without", "with_monotone", "with_effect", "merge_categories"}
     column : str
     said : str
         All of it in a sentence or two.

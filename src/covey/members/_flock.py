@@ -149,7 +149,7 @@ class FlockClassifier(Flock, ClassifierMixin, BaseEstimator):
 
     _models, _finder = Classifiers, Searching
     without, with_effect = correcting.without, correcting.with_effect
-    merge_categories = correcting.merge_categories
+    merge_categories, with_monotone = correcting.merge_categories, correcting.with_monotone
 
     def __init__(
         self,
@@ -332,7 +332,7 @@ class FlockRegressor(Flock, RegressorMixin, BaseEstimator):
 
     _models, _finder = Regressors, Searching
     without, with_effect = correcting.without, correcting.with_effect
-    merge_categories = correcting.merge_categories
+    merge_categories, with_monotone = correcting.merge_categories, correcting.with_monotone
 
     def __init__(
         self,

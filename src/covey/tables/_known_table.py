@@ -97,6 +97,12 @@ class KnownTable:
             filling=self.filling[self.column_of != feature],
         )
 
+    def remembered(self, *, typical: bool = False) -> Any:
+        """Return the training rows that are remembered, or the typical row."""
+        assert self.seen is not None
+        rows = (replace(self.seen, kept=()) if typical else self.seen).rows_like(None)
+        return rows.to_numpy() if self.feature_names_in_ is None else rows
+
     # -- rows ------------------------------------------------------------------------------
 
     def rows(self, X: Any, estimator: BaseEstimator | None = None) -> Any:

@@ -101,11 +101,21 @@ class Preparation:
         )
 
     def merged(self, feature: int, words: Sequence[str], into: str) -> Preparation:
-        """Return a preparation that reads some categories of a feature as another one of it."""
-        of = int(np.flatnonzero(self.feature_of == feature)[0])
-        known, table = self.words[of], self.tables[of].copy()
+        """Return a preparation that reads some words, known or new, as a category of a feature."""
+        assert self.reading is not None
+        of, encoders = int(np.flatnonzero(self.feature_of == feature)[0]), [*self.reading.encoders]
+        known, table = self.words[of], self.tables[of]
+        more = tuple(word for word in words if word not in known)
+        table = np.insert(table, [len(known)] * len(more), 0.0, axis=0)
+        known += more
         table[[known.index(word) for word in words]] = table[known.index(into)]
-        return replace(self, tables={**self.tables, of: table})
+        encoders[feature] = replace(encoders[feature], known=known)
+        levels = dict(self.levels)
+        if of in levels:  # gaps come after all words
+            gap = levels[of] == len(known) - len(more)
+            levels[of] = np.where(gap, len(known), levels[of])
+        read = {"reading": TableReader(tuple(encoders)), "levels": levels}
+        return replace(self, **read, tables={**self.tables, of: table})
 
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""

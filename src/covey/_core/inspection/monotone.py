@@ -1,4 +1,4 @@
-"""Bounds of how far gated linear members may fall along one feature, piece by piece.
+"""A proof that gated linear members never fall along one feature, piece by piece.
 
 Between the knots of its ramps a member is linear in a feature, and its slope there is a sum of
 coefficients. A product with another feature adds what depends on the other; values are multiplied
@@ -54,21 +54,11 @@ def least_slopes(basis: Basis, coef: FloatArray, feature: int) -> tuple[FloatArr
     return ends, least
 
 
-def largest_fall(ends: FloatArray, slopes: FloatArray) -> float:
-    """Return the largest fall along pieces with these slopes (Q,), by Kadane's algorithm."""
-    most = running = 0.0
-    for slope, length in zip(slopes, np.diff(ends), strict=True):
-        running = max(0.0, running - slope * length if slope else running)
-        most = max(most, float(running))
-    return most
+def never_falls(groups: Groups, coef: FloatArray, feature: int, *, numbers: bool) -> bool | None:
+    """Return whether it is proved that a decision never falls along a feature.
 
-
-def bound_of_fall(groups: Groups, coef: FloatArray, feature: int, *, numbers: bool) -> float:
-    """Return how far a decision can fall along a feature at most.
-
-    ``coef`` (K, P) are of the members' numbers, or of their log-odds. Then the bound is one of the
-    probability, which a fall of its log-odds by d lowers by tanh(d / 4) at most. It is infinite if
-    a gate sees the feature: pieces of members then say nothing.
+    ``coef`` (K, P) are of the members' numbers, or of their log-odds. None: a gate sees the
+    feature, so that pieces of members say nothing.
     """
     own, least = involved(groups.basis, feature), []
     for size, end, pool in zip(groups.sizes, np.cumsum(groups.sizes), groups.pools, strict=True):
@@ -76,13 +66,10 @@ def bound_of_fall(groups: Groups, coef: FloatArray, feature: int, *, numbers: bo
         # A softmax depends on differences between members only.
         gate = groups.coef[place] - groups.coef[end - 1]
         if gate[:, own].any():
-            return np.inf
+            return None
         if not gate.any() and (numbers or pool == "log"):
             # A fixed mean of linear functions is one of them.
             members = softmax_first(groups.intercept[place].copy())[None] @ members
-        ends, slopes = least_slopes(groups.basis, members, feature)
-        least.append(slopes.min(axis=0))
-    if numbers:
-        return largest_fall(ends, groups.weights @ np.array(least))
-    falls = np.array([largest_fall(ends, slopes) for slopes in least])
-    return float(groups.weights @ np.tanh(falls / 4))
+        least.append(least_slopes(groups.basis, members, feature)[1].min(axis=0))
+    slopes = groups.weights @ np.array(least) if numbers else np.array(least)
+    return bool((slopes >= 0).all())
