@@ -109,13 +109,14 @@ class Preparation:
         table = np.insert(table, [len(known)] * len(more), 0.0, axis=0)
         known += more
         table[[known.index(word) for word in words]] = table[known.index(into)]
-        encoders[feature] = replace(encoders[feature], known=known)
+        encoder: Any = encoders[feature]
+        encoders[feature] = replace(encoder, known=known)
         levels = dict(self.levels)
         if of in levels:  # gaps come after all words
             gap = levels[of] == len(known) - len(more)
             levels[of] = np.where(gap, len(known), levels[of])
-        read = {"reading": TableReader(tuple(encoders)), "levels": levels}
-        return replace(self, **read, tables={**self.tables, of: table})
+        reading, tables = TableReader(tuple(encoders)), {**self.tables, of: table}
+        return replace(self, reading=reading, levels=levels, tables=tables)
 
     def on_features(self, columns: np.ndarray) -> np.ndarray:
         """Return which features (..., D) are in use, given which columns (..., n_columns) are."""

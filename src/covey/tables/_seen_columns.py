@@ -92,8 +92,8 @@ class SeenColumns:
 
     def without(self, place: int) -> SeenColumns:
         """Return the columns but one."""
-        parts = (one[:place] + one[place + 1 :] for one in (self.columns, self.kept))
-        return SeenColumns(*parts, self.n_rows)
+        kept = self.kept[:place] + self.kept[place + 1 :]
+        return SeenColumns(self.columns[:place] + self.columns[place + 1 :], kept, self.n_rows)
 
     def gaps(self) -> np.ndarray:
         """Return which numbers are missing in the remembered rows: each pattern once, (m, D)."""
