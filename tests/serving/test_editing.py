@@ -59,7 +59,7 @@ def test_the_effect_and_the_price_are_those_of_the_corrected_copy(editor, model,
     made = model.with_effect("age", {30: 0.0, 60: 0.2}, held_out=(X[1::2], y[1::2]))
     assert told["corrections"] == [made.corrections_[-1].said]
     assert told["cost"] in made.corrections_[-1].said
-    assert re.match(r"On 120 rows held out: [\d.]+ % right instead of [\d.]+ %", told["cost"])
+    assert re.match(r"On 120 given rows: [\d.]+ % right instead of [\d.]+ %", told["cost"])
     rise = np.interp([30, 60], told["values"], told["now"])
     assert rise[1] - rise[0] == pytest.approx(0.2, abs=0.01)
     before = editor([]).json()

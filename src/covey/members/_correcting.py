@@ -401,7 +401,8 @@ def _unnamed(key: str, value: Any, name: str) -> Any:
         return None if key == "always_keep" and value == name else value
     kept = [_unnamed(key, one, name) for one in value if not np.array_equal(one, name)]
     fewest = 2 if key == "interactions" else 1
-    return [one for one in kept if isinstance(one, str) or len(one) >= fewest]
+    left = [one for one in kept if isinstance(one, str) or len(one) >= fewest]
+    return tuple(left) if isinstance(value, tuple) else left
 
 
 def _points(
