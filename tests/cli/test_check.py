@@ -151,6 +151,7 @@ def test_a_better_model_replaces_the_old_one_and_a_worse_one_does_not(folder, ru
     assert (folder / "flock.covey").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_costs_decide_which_of_two_models_is_better(tmp_path, run):
     patients(240).dropna(subset="outcome").to_csv(tmp_path / "table.csv", index=False)
     fit = ("fit", "table.csv", "--target", "outcome", "--effort", "fast", "--costs", "ill=9")
@@ -162,6 +163,7 @@ def test_costs_decide_which_of_two_models_is_better(tmp_path, run):
     assert record["better"] == (old["measures"]["cost"][2] < 0)
 
 
+@pytest.mark.slow
 def test_later_rows_judge_both_models_if_the_plan_says_so(tmp_path, run):
     table = patients(240).dropna(subset="outcome")
     table.iloc[:120].to_csv(tmp_path / "old.csv", index=False)
@@ -180,6 +182,7 @@ def test_later_rows_judge_both_models_if_the_plan_says_so(tmp_path, run):
     assert "visited" in result.stderr
 
 
+@pytest.mark.slow
 def test_numbers_are_refitted(tmp_path, run):
     table = patients(200).drop(columns="outcome").assign(cost=lambda X: X["clinic"] * 3.7)
     table["cost"] += np.random.default_rng(1).normal(size=200)
@@ -195,6 +198,7 @@ def test_numbers_are_refitted(tmp_path, run):
     assert "off on average, the old one" in result.stdout
 
 
+@pytest.mark.slow
 def test_old_rows_that_are_new_ones_teach_nothing_about_those_held_out(tmp_path, run):
     rng = np.random.default_rng(0)
     table = patients(120).assign(outcome=rng.choice(["ill", "well"], 120))

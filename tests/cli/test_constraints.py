@@ -53,6 +53,7 @@ def test_an_additive_flock_says_so(run, table):
     assert covey.load(table / "flock.covey").model_.is_additive
 
 
+@pytest.mark.slow
 def test_pairs_are_given_by_a_star(run, table):
     result = fit(run, table, "--interactions", "age*Größe", "--interactions", "age * town")
     assert result.exit_code == 0, result.output

@@ -65,7 +65,7 @@ def test_a_rate_is_refitted_by_its_exposure(tmp_path, run):
     TABLE.drop(columns="years").to_csv(tmp_path / "other.csv")
     result = run("refit", "flock.covey", "other.csv", cwd=tmp_path)
     assert result.exit_code == 2
-    assert "--exposure: the table has no column 'years'" in result.stderr
+    assert "the table has no column 'years'" in result.stderr
 
 
 def test_a_report_of_a_rate_needs_the_rates(tmp_path, run):

@@ -181,6 +181,7 @@ def test_strange_tables_are_refused_in_one_sentence_or_checked(flock, regressor)
     assert check(regressor[0], regressor[1], ["high"] * len(regressor[1])).measured is None
 
 
+@pytest.mark.slow
 def test_models_that_know_less_say_what_cannot_be_told():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     fusion = FusionClassifier([LogisticRegression(max_iter=5000)], "mean").fit(X[:300], y[:300])

@@ -138,6 +138,7 @@ def test_a_million_points_are_refused_before_they_are_read(editor):
     assert editor([["age", None, [[i, 0.1] for i in range(10**6)]]]).status_code == 413
 
 
+@pytest.mark.slow
 def test_requests_at_the_same_time_get_their_own_answers(editor):
     asked = [[["age", None, [[30, 0.0], [60, by / 50]]]] for by in range(8)]
     alone = [editor(one).json() for one in asked]

@@ -9,7 +9,6 @@ import typer
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
-from covey.evaluation._life import Life
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,6 +164,7 @@ def _problem(
     from covey.cli._models import check_needed, number_columns
     from covey.cli._problem import FEWEST_ROWS, check_column, group_columns, read_problem
     from covey.cli._reading import read_table
+    from covey.evaluation._life import Life
     from covey.tables._known_columns import encoders_of, formats_of, kinds_of
 
     known, plan = getattr(model, "evaluation_", None), getattr(model, "life_", Life()).plan

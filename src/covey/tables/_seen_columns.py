@@ -37,7 +37,7 @@ _MOST_COLUMNS_KEPT = 1 << 15
 Kind = Literal["number", "word", "date", "time"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SeenColumn:
     """One column: its typical value, and others in ascending order, or the commonest first."""
 

@@ -95,8 +95,8 @@ class Task:
     # With more, rounding errors grow until weights and repeated rows no longer agree; nothing is
     # gained.
     pace: Pace = Pace(max_iter=50, path_iter=12)
-    # Of fits that are not compared with others.
-    fast_pace: Pace = Pace(max_iter=50, path_iter=12)
+    # Iterations at later points of a path that is not compared with others.
+    last_path_iter: int = 12
     # On rungs: the winner there is fitted again on more rows.
     rung_pace: Pace = Pace(max_iter=30, path_iter=8)
     few: Task | None = None  # what is searched for where few rows tell little: see `of_size`
@@ -138,7 +138,7 @@ CLASSIFICATION = replace(
         CLASSIFICATION,
         balanced=(Gated("features", "richest", (1,)), *CLASSIFICATION.balanced[1:]),
         pace=Pace(max_iter=16, path_iter=6),
-        fast_pace=Pace(max_iter=50, path_iter=6),
+        last_path_iter=6,
     ),
 )
 

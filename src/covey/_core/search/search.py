@@ -35,6 +35,7 @@ from covey._core.search.plan import (
     Candidate,
     Family,
     Group,
+    Pace,
     Point,
     SearchPlan,
     Task,
@@ -130,6 +131,8 @@ def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
 
 # Flocks of folds that are averaged with the one of all rows; folds may be drawn several times.
 _MOST_AVERAGED = 5
+# Iterations of fits that are not compared with others.
+_MAX_ITER = 50
 # Groups of a flock that is searched on several rungs: fitting more on all rows takes long and
 # gains little.
 _MOST_GROUPS = 4
@@ -253,7 +256,7 @@ class Search:
         rung.rows.broadcast(SearchBlock.set_folds, rung.folds, n_restarts)
         features, plan, n_parts = self._columns["features"], self.plan, len(rung.folds)
         pace = plan.task.rung_pace if self._rungs else plan.task.pace
-        pace = pace if n_parts else plan.task.fast_pace
+        pace = pace if n_parts else Pace(_MAX_ITER, plan.task.last_path_iter)
         most_units = features.units_within(plan.most_features)
         sizes = path_sizes(features.n_units, most_units, plan.most_terms)
         stage = Stage(rung, n_restarts, pace.max_iter, pace.path_iter, sizes, pace.memory)
