@@ -50,11 +50,11 @@ def check(
 
     from covey.cli import _models as models
     from covey.cli._events import remembered
-    from covey.cli._problem import check_column
+    from covey.cli._problem import check_column, row_hashes
     from covey.cli._reading import read_pieces
     from covey.cli._writing import check_writable, writing
     from covey.evaluation._checking import RowCounts
-    from covey.tables._known_columns import formats_of
+    from covey.tables._known_columns import formats_of, kinds_of, table_for
 
     console, table = Console(quiet, as_json), options.part_of(table, sheet)
     check_writable(report, (".html", ".htm"), inputs=(table, model))
@@ -70,7 +70,8 @@ def check(
     columns = {*fitted.feature_names_in_, *([wanted] if wanted else [])}
     if wanted and (classes is None or np.issubdtype(classes.dtype, np.number)):
         numbers = {*numbers, wanted}
-    counts, first, formats = RowCounts(fitted), None, formats_of(fitted)
+    counts, first, formats, n_known = RowCounts(fitted), None, formats_of(fitted), 0
+    known = getattr(fitted, "seen_", ())
     for piece, _ in read_pieces(table, numbers, columns, formats=formats, note=console.note):
         if first is None:
             first = piece.head(1)
@@ -82,6 +83,11 @@ def check(
             truth = pd.Series(models.truth_of(piece[wanted], classes)[0], dtype=object)
             truth = truth.where(piece[wanted].notna().to_numpy(), None).to_numpy()
         counts.add(piece, truth)
+        if len(known):
+            rows = row_hashes(table_for(fitted, piece), kinds_of(fitted))
+            n_known += int(np.isin(rows, known).sum())
+    if n_known:
+        console.note(f"{n_known:,} of these rows were fitted on: a check is of new rows.")
     if first is None:
         raise CommandError(f"{table} has a header but no rows.")
     if target and classes is not None and counts.truths[0] and not counts.true.now.any():

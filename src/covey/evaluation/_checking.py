@@ -452,8 +452,10 @@ def sentences(found: Check) -> list[str]:
 
     if now is not None and then is not None:
         before, after = show(then.value), show(now.value)
-        same = "as on rows held out at the fit" if before == after else f"not {before}"
-        lead += f" Expect {after} {what}, {same}."
+        near = now.low <= then.value <= now.high and not found.changed
+        as_before = before == after or near
+        same = f"about {before} {what}, as on rows held out at the fit"
+        lead += f" Expect {same if as_before else f'{after} {what}, not {before}'}."
         said.append(f"Without any label, {within(now)} {what} is to be expected.")
     if found.measured is not None:
         line = f"Measured on {counted(found.n_labels, 'row')} with a truth: "
