@@ -201,6 +201,10 @@ def fit(
     how_to_search = dict[str, Any](effort=effort, fuser=fuser, seed=seed)
     reading = dict[str, Any](group=group, time=time, by=by, drop=drop, keep=keep, gap=gap)
     reading.update(exposure=exposure, task="numbers" if loss or exposure else task)
+    of_rows = {"target": target, **reading, "task": task}
+    of_model = {**of_flocks, **limits, "threshold": threshold, "find": find, "costs": costs}
+    of_model |= {"class": label, "seed": seed or None, "linear": linear, "checkpoint": None}
+    of_model["effort"] = effort
     if engine == "dask":
         if linear or simple:
             raise CommandError(
@@ -285,18 +289,20 @@ def fit(
         model=model,
         report=report,
         seconds=clock.perf_counter() - started,
-        command=[] if engine == "dask" or exposure else _words(table, target, reading),
+        command=[] if engine == "dask" or exposure else [table, *_words(of_rows)],
+        of_model=_words(of_model),
         verbose=verbose,
     )
     if not found.is_whole:
         raise typer.Exit(130)
 
 
-def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:
-    """Return the words after ``covey fit`` that read the same table in the same way."""
-    words = [path, "--target", target]
-    for option, given in reading.items():
-        for value in [given] if isinstance(given, str) else given or []:
-            if value != "auto":
-                words += [f"--{option}", value]
+def _words(options: dict[str, Any]) -> list[str]:
+    """Return the words after ``covey fit`` that give these options again."""
+    words = []
+    for option, given in options.items():
+        for value in given if isinstance(given, list | tuple) else [given]:
+            if value not in (None, False, "auto", "balanced"):
+                words.append(f"--{option.replace('_', '-')}")
+                words += [] if value is True else [str(value)]
     return words

@@ -58,17 +58,19 @@ def show_fit(
     report: str | None = None,
     seconds: float,
     command: Sequence[str] = (),
+    of_model: Sequence[str] = (),
     verbose: bool = False,
 ) -> None:
     """Show what was learned, where it was saved, and what may be done next.
 
-    ``command`` are the words of the command without options, if it can be given again with others.
+    ``command`` are the words of the command without options of the model, if it can be given again
+    with others, and ``of_model`` those options.
     """
     show_answers(console, one, verbose)
     console.result("", f"Saved {model}, fitted on all rows ({seconds:.1f} s in all).")
     if report:
         console.result(f"Wrote {report}.")
-    _next_steps(console, one, model, report, command)
+    _next_steps(console, one, model, report, command, of_model)
     console.emit(
         target=one.target,
         task=one.task,
@@ -117,7 +119,12 @@ def _for_experts(console: Console, one: Evaluation) -> None:
 
 
 def _next_steps(
-    console: Console, one: Evaluation, model: str, report: str | None, command: Sequence[str]
+    console: Console,
+    one: Evaluation,
+    model: str,
+    report: str | None,
+    command: Sequence[str],
+    of_model: Sequence[str],
 ) -> None:
     """Return one line to type for each next step of a reader."""
     again = ("covey", "fit", *command)
@@ -137,7 +144,7 @@ def _next_steps(
         steps.append((call, f"predict other rows so that 80 % of '{one.rare}' are found"))
     steps.append((predict, "predict other rows"))
     if report is None and command:
-        steps.append(((*again, "--report", "page.html"), "see it all on a page"))
+        steps.append(((*again, *of_model, "--report", "page.html"), "see it all on a page"))
     lines = [(shlex.join(words), what) for words, what in steps]
     width = max(len(line) for line, _ in lines)
     console.result("Next:")
