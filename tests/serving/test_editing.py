@@ -205,7 +205,7 @@ def test_a_person_drags_a_point_sees_the_price_and_saves(browser, edited):
     before = [value(place) for place in range(7)]
     point = browser.find_elements("css selector", ".handle .dot")[3]
     ActionChains(browser).click_and_hold(point).move_by_offset(0, -40).release().perform()
-    until(browser, lambda: "On 200 rows held out" in text(browser, "#cost"))
+    until(browser, lambda: "On 200 given rows" in text(browser, "#cost"))
     after = [value(place) for place in range(7)]
     assert after[3] > before[3] + 0.01
     assert after[:3] + after[4:] == before[:3] + before[4:]
@@ -214,7 +214,7 @@ def test_a_person_drags_a_point_sees_the_price_and_saves(browser, edited):
     # With the keyboard, another point; and back.
     browser.find_elements("css selector", ".handle")[1].send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
     until(
-        browser, lambda: "held out" in text(browser, "#cost") and text(browser, "#cost") != price
+        browser, lambda: "given rows" in text(browser, "#cost") and text(browser, "#cost") != price
     )
     assert value(1) < before[1]
     focused = "return document.activeElement.dataset.place === arguments[0].dataset.place"
