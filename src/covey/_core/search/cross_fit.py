@@ -52,11 +52,14 @@ class Contest:
     number, its position in ``candidates``.
     """
 
-    def __init__(self, rows: SearchRows, n_folds: int, ends_early: bool) -> None:
+    def __init__(
+        self, rows: SearchRows, n_folds: int, ends_early: bool, numbers: bool = False
+    ) -> None:
         self.candidates: list[Candidate] = []
         self._rows = rows
         self._n_folds = n_folds
         self.ends_early = ends_early
+        self._numbers_are_predicted = numbers
         self._numbers: list[int] = []
         # By what leaves a path, and how much is left: the least loss so far, and the number of
         # the candidate that has it.
@@ -119,7 +122,9 @@ class Contest:
         if all(sums[which, 0].any() for which in of_points):
             losses = [mean_and_error(sums[which].sum(axis=0))[0] for which in of_points]
             known = self._best.get(self._points[points[0]].left)
-            rivals = [] if known is None else [known[1]]
+            # Numbers may be nearly a function of the features, to which the way is long: what has
+            # ended is no rival of what is on it.
+            rivals = [] if known is None or self._numbers_are_predicted else [known[1]]
             if len(points) == len(of_points) * self._n_folds:
                 rivals.append(int(numbers[of_points[int(np.argmin(losses))]][0]))
             for rival in rivals:
@@ -201,7 +206,6 @@ class Stage:
     max_iter: int  # iterations at the first point of a path
     path_iter: int  # and at later ones
     sizes: Sequence[int]
-    memory: int = 6  # steps by which L-BFGS knows the curvature
 
 
 @dataclass
@@ -250,7 +254,8 @@ class CrossFit:
         self._with_totals: set[tuple[bool, bool]] = set()
         self._needs_double: dict[str, bool] = {}
         # A selection within limits may have to be worse.
-        self.contest = Contest(rows, self._n_parts, not np.isfinite(plan.most_terms))
+        ends_early = not np.isfinite(plan.most_terms)
+        self.contest = Contest(rows, self._n_parts, ends_early, plan.task.numbers)
         #: The candidates whose predictions of held-out rows the blocks have, in that order.
         self.candidates = self.contest.candidates
         #: Where candidates ended from which others start: on the first fold of a rung.
@@ -556,7 +561,7 @@ class CrossFit:
             like(rows.like, packed, dtype),
             max_iter=max_iter,
             tol=1e-4,
-            memory=self._stage.memory,
+            memory=6,
             journal=plan.journal,
             on_iteration=self._on_iteration,
             signs=None if signs is None else like(rows.like, signs, dtype),

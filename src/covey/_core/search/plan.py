@@ -62,11 +62,10 @@ class Gated:
 
 @dataclass(frozen=True)
 class Pace:
-    """The number of iterations that fits may take, and of steps that L-BFGS remembers."""
+    """The number of iterations that fits may take."""
 
     max_iter: int  # iterations at the first point of a path
     path_iter: int  # and at each later one, which starts from the point before it
-    memory: int = 6
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,6 @@ class Task:
     # With more, rounding errors grow until weights and repeated rows no longer agree; nothing is
     # gained.
     pace: Pace = Pace(max_iter=50, path_iter=12)
-    # Iterations at later points of a path that is not compared with others.
-    last_path_iter: int = 12
     # On rungs: the winner there is fitted again on more rows.
     rung_pace: Pace = Pace(max_iter=30, path_iter=8)
     few: Task | None = None  # what is searched for where few rows tell little: see `of_size`
@@ -138,7 +135,6 @@ CLASSIFICATION = replace(
         CLASSIFICATION,
         balanced=(Gated("features", "richest", (1,)), *CLASSIFICATION.balanced[1:]),
         pace=Pace(max_iter=16, path_iter=6),
-        last_path_iter=6,
     ),
 )
 
@@ -166,7 +162,7 @@ REGRESSION = Task(
         Gated("products", "richest", (4, 5)),
     ),
     n_ramps=8,
-    pace=Pace(max_iter=120, path_iter=8, memory=12),
+    pace=Pace(max_iter=150, path_iter=12),
     rung_pace=Pace(max_iter=60, path_iter=12),
 )
 

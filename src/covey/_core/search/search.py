@@ -35,7 +35,6 @@ from covey._core.search.plan import (
     Candidate,
     Family,
     Group,
-    Pace,
     Point,
     SearchPlan,
     Task,
@@ -256,10 +255,10 @@ class Search:
         rung.rows.broadcast(SearchBlock.set_folds, rung.folds, n_restarts)
         features, plan, n_parts = self._columns["features"], self.plan, len(rung.folds)
         pace = plan.task.rung_pace if self._rungs else plan.task.pace
-        pace = pace if n_parts else Pace(_MAX_ITER, plan.task.last_path_iter)
+        max_iter = pace.max_iter if n_parts else _MAX_ITER
         most_units = features.units_within(plan.most_features)
         sizes = path_sizes(features.n_units, most_units, plan.most_terms)
-        stage = Stage(rung, n_restarts, pace.max_iter, pace.path_iter, sizes, pace.memory)
+        stage = Stage(rung, n_restarts, max_iter, pace.path_iter, sizes)
         # Each fold begins anew: rows that one fold fits on are held out by others.
         known = starts if n_parts <= 1 else {}
         return CrossFit(stage, self._columns, plan, known, watch.on_iteration)
