@@ -13,7 +13,7 @@ prints, and writes to ``report.md`` beside this file:
   without labels, beside the one that is measured;
 - *seconds*: the time and memory of ``covey check`` on 1,000 and 1,000,000 rows.
 
-Speech tables are read from the folder ``--speech`` (by default ../../shared/data), and left out if
+Speech tables are read from the folder ``--speech``, and left out if
 it is not there.
 """
 
@@ -317,7 +317,7 @@ def main():
     """Print the parts that are wanted, and write them into the report, beside the others."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=["found", "expected", "seconds"])
-    parser.add_argument("--speech", type=Path, default=HERE.parents[2] / "shared" / "data")
+    parser.add_argument("--speech", type=Path, default=HERE / "speech")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     parts, path = ["found", "expected", "seconds"], HERE / "report.md"
