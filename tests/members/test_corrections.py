@@ -304,7 +304,7 @@ def test_the_price_is_measured_on_rows_held_out(case):
     assert low <= change <= high
     assert f"{len(y)} given rows" in str(one)
     assert corrected.calibration_.source == "given rows"
-    assert corrected.importance_.rows == f"{len(y)} rows held out"
+    assert corrected.importance_.rows == f"{len(y)} given rows"
 
 
 def test_what_was_measured_of_the_original_is_not_told_of_the_copy(case):

@@ -658,7 +658,7 @@ def _recorded(old: Any, made: Any, one: Correction, held_out: Any, left_out: int
         if not one.refitted:
             made.calibrate(X, y)
             sample = TrainingSample.of(X, y, None)
-            made._importance_of_columns = replace(sample, source="rows held out")
+            made._importance_of_columns = replace(sample, source="given rows")
     # A refit forgets what was done to members before, but neither columns nor constraints.
     known = [each for each in old.corrections_ if not one.refitted or each.what in KEPT]
     model = replace(made.model_, corrections=(*known, replace(one, said=f"{one.said}. {cost}.")))

@@ -14,7 +14,7 @@ KEPT = KINDS[:2]
 
 @dataclass(frozen=True)
 class Correction:
-    """A correction of a model: what was done to which column, and its price on rows held out.
+    """A correction of a model: what was done to which column, and its price on given rows.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Correction:
     refitted : bool
         Whether the members were fitted again.
     n_rows : int
-        How many rows held out the price was measured on; 0 if it is not known.
+        How many given rows the price was measured on; 0 if it is not known.
     price : dict
         For each measure its value before and after, and the difference with the limits of its
         95 % interval.
